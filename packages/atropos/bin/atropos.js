@@ -1,0 +1,34 @@
+#!/usr/bin/env node
+// Starts the command from the build when there is one that is newer than the sources, else from source.
+// Plain JavaScript that old Node versions can parse, so that they get a sentence and not a syntax error.
+import { existsSync, readdirSync, statSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath, pathToFileURL } from "node:url"
+
+const [major, minor] = process.versions.node.split(".").map(Number)
+if (major < 22 || (major === 22 && minor < 18)) {
+  console.error(
+    `atropos needs Node 22.18 or newer, this is ${process.versions.node} (${process.execPath}).\n` +
+      "In a clone, `npm ci` brings Node 24: start commands with `npx atropos …` or `npm start`.",
+  )
+  process.exit(2)
+}
+
+const packageRoot = fileURLToPath(new URL("..", import.meta.url))
+const built = join(packageRoot, "dist", "atropos", "src", "cli", "main.js")
+const source = join(packageRoot, "src", "cli", "main.ts")
+
+function newest(folder) {
+  let latest = 0
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) latest = Math.max(latest, newest(path))
+    else latest = Math.max(latest, statSync(path).mtimeMs)
+  }
+  return latest
+}
+
+const useBuild =
+  existsSync(built) && (!existsSync(source) || statSync(built).mtimeMs >= newest(join(packageRoot, "src")))
+const { main } = await import(pathToFileURL(useBuild ? built : source).href)
+process.exitCode = await main(process.argv.slice(2))

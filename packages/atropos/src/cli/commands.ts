@@ -1,0 +1,9 @@
+import type { Command } from "./command.ts"
+
+interface CommandEntry {
+  summary: string
+  /** Commands are loaded on demand: `--help` of one must not pay for the others. */
+  load: () => Promise<Command>
+}
+
+export const commands: Readonly<Record<string, CommandEntry>> = {}

@@ -1,0 +1,68 @@
+import { AtroposError, isAtroposError } from "../runtime/errors.ts"
+import { commands } from "./commands.ts"
+import type { Command, CommandContext } from "./command.ts"
+import { describeFlags, nearest, parseFlags } from "./flags.ts"
+
+/** Runs one command line and resolves to its exit code: 0 done, 1 failed, 2 wrong usage, others by command. */
+export async function main(argv: readonly string[]): Promise<number> {
+  const abort = new AbortController()
+  const stop = (): void => {
+    if (abort.signal.aborted) process.exit(130)
+    abort.abort()
+  }
+  process.on("SIGINT", stop)
+  process.on("SIGTERM", stop)
+  const context: CommandContext = {
+    stdout: (text) => void process.stdout.write(text),
+    stderr: (text) => void process.stderr.write(text),
+    signal: abort.signal,
+    environment: process.env,
+    workingDirectory: process.cwd(),
+  }
+  try {
+    return await runCommand(argv, context)
+  } finally {
+    process.off("SIGINT", stop)
+    process.off("SIGTERM", stop)
+  }
+}
+
+export async function runCommand(argv: readonly string[], context: CommandContext): Promise<number> {
+  const [name, ...rest] = argv
+  try {
+    if (name === undefined || name === "--help" || name === "-h" || name === "help") {
+      context.stdout(overview())
+      return name === undefined ? 2 : 0
+    }
+    const entry = commands[name]
+    if (entry === undefined) {
+      const near = nearest(name, Object.keys(commands))
+      throw new AtroposError(
+        "bad-option",
+        `unknown command ${JSON.stringify(name)}${near === undefined ? "" : `, did you mean ${near}?`} (atropos --help lists them)`,
+      )
+    }
+    const command = await entry.load()
+    const parsed = parseFlags(command.options, rest)
+    if ("help" in parsed) {
+      context.stdout(describeCommand(command))
+      return 0
+    }
+    return await command.run(parsed.options, parsed.positionals, context)
+  } catch (error) {
+    if (!isAtroposError(error)) throw error
+    context.stderr(`atropos: ${error.message}\n`)
+    return error.code === "bad-option" ? 2 : 1
+  }
+}
+
+function overview(): string {
+  const width = Math.max(...Object.keys(commands).map((name) => name.length)) + 2
+  const lines = Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(width)}${summary}\n`)
+  return `atropos <command> [flags]\n\n${lines.join("")}\natropos <command> --help lists its flags.\n`
+}
+
+function describeCommand(command: Command): string {
+  const positionals = (command.positionals ?? []).map((name) => ` <${name}>`).join("")
+  return `atropos ${command.name}${positionals} [flags]\n\n${command.summary}\n\n${describeFlags(command.options)}`
+}

@@ -1,0 +1,3 @@
+// Every part's public names, grouped by part.
+export { AtroposError, errorCodes, isAtroposError, type ErrorCode } from "./runtime/errors.ts"
+export { createLineLogger, silentLogger, type Logger, type LogLevel } from "./runtime/logger.ts"

@@ -1,0 +1,50 @@
+/**
+ * A checked group as it is stored and sent: its canonical JSON (compact, all 14 keys, floats as floats)
+ * as one raw-deflate segment that ends on a byte boundary without a final block, so that segments can be
+ * joined into one gzip stream without compressing again.
+ */
+export interface PreparedGroup {
+  /** Sequences in the group. */
+  size: number
+  /** As sent; `unknown` is an integer no env can have (negative or beyond 2^53). */
+  envId: number | "unknown" | null
+  segment: Uint8Array
+  /** CRC-32 of the canonical JSON. */
+  crc32: number
+  /** Bytes of the canonical JSON. */
+  jsonBytes: number
+  /** Tokens over all sequences, for metrics. */
+  tokens: number
+}
+
+/** A refusal, ready to be answered. */
+export interface Refusal {
+  status: 400 | 413 | 422
+  contentType: "application/json" | "text/plain"
+  body: string
+  /** For the counter of rejected groups: one short word such as `json_invalid`. */
+  reason: string
+}
+
+export type IngestResult = { ok: true; groups: PreparedGroup[]; digest: string } | { ok: false; refusal: Refusal }
+
+/** One body of `/scored_data` (`one`) or `/scored_data_list` (`list`). */
+export interface IngestRequest {
+  kind: "one" | "list"
+  body: Uint8Array
+  gzip: boolean
+  /** Content-Type is JSON; otherwise the body is refused as the wire contract says. */
+  json: boolean
+}
+
+export interface IngestLimits {
+  inflatedBytes: number
+  nesting: number
+  sequencesPerGroup: number
+}
+
+/** Inflates, checks and encodes bodies, off the main thread when it has workers. */
+export interface Ingest {
+  ingest(request: IngestRequest): Promise<IngestResult>
+  close(): Promise<void>
+}

@@ -1,0 +1,2 @@
+// Test doubles that environment authors use too.
+export {}

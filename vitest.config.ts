@@ -1,0 +1,22 @@
+import { defineConfig } from "vitest/config"
+
+const exclude = ["**/node_modules/**", "**/dist/**"]
+
+export default defineConfig({
+  test: {
+    reporters: ["default", "./scripts/closing-line-reporter.ts"],
+    projects: [
+      { test: { name: "fast", include: ["**/*.test.ts"], exclude, testTimeout: 30_000, pool: "forks" } },
+      {
+        test: {
+          name: "slow",
+          include: ["**/*.slow-test.ts"],
+          exclude,
+          testTimeout: 600_000,
+          pool: "forks",
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+})
