@@ -30,5 +30,20 @@ function newest(folder) {
 
 const useBuild =
   existsSync(built) && (!existsSync(source) || statSync(built).mtimeMs >= newest(join(packageRoot, "src")))
+if (useBuild && existsSync(source)) {
+  // In a clone the package's own name means its sources; next to the build that would be a second copy of the library.
+  const entries = {
+    "atropos-rl": "dist/atropos/src/index.js",
+    "atropos-rl/testing": "dist/atropos/src/testing.js",
+  }
+  const { registerHooks } = await import("node:module")
+  registerHooks({
+    resolve(specifier, context, nextResolve) {
+      const entry = entries[specifier]
+      if (entry === undefined) return nextResolve(specifier, context)
+      return { url: pathToFileURL(join(packageRoot, entry)).href, shortCircuit: true }
+    },
+  })
+}
 const { main } = await import(pathToFileURL(useBuild ? built : source).href)
 process.exitCode = await main(process.argv.slice(2))
