@@ -27,7 +27,18 @@ export class AtroposError extends Error {
 /** All codes, each with the sentence that stands in the docs (docs/errors.md; a test compares them). */
 export const errorCodes = {
   "bad-option": "A command-line flag, configuration value or function option is not valid.",
+  "bad-tokenizer": "A tokenizer's files are missing, not valid, or of a kind that is not supported.",
+  "hub-unavailable": "A file of a model is not in the cache and could not be downloaded.",
   "missing-dependency": "An optional package that this command needs is not installed.",
+  "store-closed": "The store was closed before the call.",
+  "store-damaged": "A run's file is damaged: the message says how to salvage what is in it.",
+  "store-duplicate-group": "A group id was committed twice.",
+  "store-failed": "The disk or the system refused a read or write of a run's file for another reason than space.",
+  "store-foreign": "The file is no run of Atropos.",
+  "store-full": "The disk has no room for a commit: nothing of it is kept, what was acknowledged is.",
+  "store-locked": "Another server has this run open.",
+  "store-newer": "The run was written by a newer version of Atropos.",
+  "store-no-group": "The store does not hold a group, or no longer.",
 } as const
 
 export type ErrorCode = keyof typeof errorCodes

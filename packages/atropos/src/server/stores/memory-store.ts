@@ -1,0 +1,102 @@
+import { isCompactionDue } from "./compaction.ts"
+import { closedStore, duplicateGroup, unknownGroup } from "./store-errors.ts"
+import { type Commit, defaultRetainBytes, type Payload, type Recovered, type Store } from "./store.ts"
+
+export interface MemoryStoreOptions {
+  /** Bytes of released groups to keep. @default 10 GB */
+  retainBytes?: number
+}
+
+/** A run that ends with its process. Everything it holds is in memory, released groups up to `retainBytes` too. */
+export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
+  return new MemoryStore(options.retainBytes ?? defaultRetainBytes)
+}
+
+class MemoryStore implements Store {
+  readonly kind = "memory"
+  readonly #retainBytes: number
+  readonly #payloads = new Map<number, Payload>()
+  /** In the order of release, which is the order in which they go. */
+  readonly #released = new Set<number>()
+  #payloadBytes = 0
+  #releasedBytes = 0
+  #snapshot: string | null = null
+  #events: string[] = []
+  #eventBytes = 0
+  #closed = false
+
+  constructor(retainBytes: number) {
+    this.#retainBytes = retainBytes
+  }
+
+  get payloadBytes(): number {
+    return this.#payloadBytes
+  }
+
+  get compactionDue(): boolean {
+    return isCompactionDue(this.#eventBytes, this.#snapshot?.length ?? 0)
+  }
+
+  async recover(): Promise<Recovered> {
+    this.#requireOpen()
+    return { snapshot: this.#snapshot, events: [...this.#events] }
+  }
+
+  async commit(commit: Commit): Promise<void> {
+    this.#requireOpen()
+    for (const { groupId } of commit.payloads) {
+      if (this.#payloads.has(groupId)) throw duplicateGroup(groupId)
+    }
+    for (const event of commit.events) {
+      this.#events.push(event)
+      this.#eventBytes += event.length
+    }
+    if (commit.beginsRun === true) for (const groupId of this.#payloads.keys()) this.#release(groupId)
+    for (const { groupId, segment, crc32, jsonBytes } of commit.payloads) {
+      this.#payloads.set(groupId, { segment, crc32, jsonBytes })
+      this.#payloadBytes += segment.length
+    }
+    for (const groupId of commit.released ?? []) this.#release(groupId)
+    this.#dropOldest()
+  }
+
+  async read(groupId: number): Promise<Payload> {
+    this.#requireOpen()
+    const payload = this.#payloads.get(groupId)
+    if (payload === undefined) throw unknownGroup(groupId)
+    return payload
+  }
+
+  async compact(snapshot: string): Promise<void> {
+    this.#requireOpen()
+    this.#snapshot = snapshot
+    this.#events = []
+    this.#eventBytes = 0
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+  }
+
+  #release(groupId: number): void {
+    const payload = this.#payloads.get(groupId)
+    if (payload === undefined || this.#released.has(groupId)) return
+    this.#released.add(groupId)
+    this.#releasedBytes += payload.segment.length
+  }
+
+  #dropOldest(): void {
+    for (const groupId of this.#released) {
+      if (this.#releasedBytes <= this.#retainBytes) return
+      const bytes = this.#payloads.get(groupId)?.segment.length ?? 0
+      this.#released.delete(groupId)
+      this.#payloads.delete(groupId)
+      this.#releasedBytes -= bytes
+      this.#payloadBytes -= bytes
+    }
+  }
+
+  #requireOpen(): void {
+    if (this.#closed) throw closedStore()
+  }
+}
