@@ -1,0 +1,134 @@
+import { Tokenizer as LibraryTokenizer } from "@huggingface/tokenizers"
+
+import { AtroposError } from "../../runtime/errors.ts"
+import type { Tokenizer } from "../tokenizer.ts"
+import {
+  generationConfigSchema,
+  tokenizerConfigSchema,
+  tokenizerJsonSchema,
+  type TokenizerFiles,
+} from "./tokenizer-files.ts"
+
+const specialTokenNames = [
+  "bos_token",
+  "eos_token",
+  "unk_token",
+  "sep_token",
+  "pad_token",
+  "cls_token",
+  "mask_token",
+] as const
+
+/** Decoders of these kinds treat the first token's leading space apart. */
+const startStrippingDecoder = /"type":\s*"(Strip|Metaspace|WordPiece|BPEDecoder)"/
+
+/** A tokenizer made of a model folder's files, by the pure-JavaScript library. */
+export class HuggingFaceTokenizer implements Tokenizer {
+  readonly name: string
+  readonly vocabularySize: number
+  readonly bosToken: string | undefined
+  readonly eosToken: string | undefined
+  readonly eosTokenId: number | undefined
+  readonly stopTokenIds: readonly number[]
+  readonly chatTemplate: string | undefined
+  readonly toolChatTemplate: string | undefined
+  readonly specialTokens: Readonly<Record<string, string>>
+  readonly addedTokens: ReadonlyMap<string, number>
+  readonly #library: LibraryTokenizer
+  readonly #addedIds: ReadonlySet<number>
+  readonly #anchor: { id: number; textLength: number } | undefined
+
+  constructor(name: string, files: TokenizerFiles) {
+    const json = parseFile(name, "tokenizer.json", files["tokenizer.json"], tokenizerJsonSchema)
+    const readConfig = (file: "tokenizer_config.json" | "special_tokens_map.json") =>
+      parseFile(name, file, files[file] ?? "{}", tokenizerConfigSchema)
+    const config = readConfig("tokenizer_config.json")
+    const special = readConfig("special_tokens_map.json")
+    const generation = parseFile(
+      name,
+      "generation_config.json",
+      files["generation_config.json"] ?? "{}",
+      generationConfigSchema,
+    )
+
+    this.name = name
+    try {
+      this.#library = new LibraryTokenizer(json, config)
+    } catch (error) {
+      throw new AtroposError("bad-tokenizer", `the tokenizer of ${name} is of a kind that is not supported`, {
+        cause: error,
+      })
+    }
+    this.addedTokens = new Map(json.added_tokens.map((token) => [token.content, token.id]))
+    this.#addedIds = new Set(this.addedTokens.values())
+    this.vocabularySize = this.#library.model?.vocab.length ?? 0
+
+    const specialTokens: Record<string, string> = {}
+    for (const key of specialTokenNames) {
+      const text = config[key] ?? special[key]
+      if (text !== null && text !== undefined) specialTokens[key] = text
+    }
+    this.specialTokens = specialTokens
+    this.bosToken = specialTokens["bos_token"]
+    this.eosToken = specialTokens["eos_token"]
+    this.eosTokenId = this.eosToken === undefined ? undefined : this.tokenToId(this.eosToken)
+
+    const generationEnds = generation.eos_token_id ?? []
+    this.stopTokenIds = [
+      ...new Set([
+        ...(this.eosTokenId === undefined ? [] : [this.eosTokenId]),
+        ...(typeof generationEnds === "number" ? [generationEnds] : generationEnds),
+      ]),
+    ]
+
+    const templates = config.chat_template ?? undefined
+    if (typeof templates === "string" || templates === undefined) {
+      this.chatTemplate = files["chat_template.jinja"] ?? templates
+    } else {
+      const named = new Map(templates.map((entry) => [entry.name, entry.template]))
+      this.chatTemplate = files["chat_template.jinja"] ?? named.get("default")
+      this.toolChatTemplate = named.get("tool_use")
+    }
+
+    if (startStrippingDecoder.test(JSON.stringify(json.decoder ?? null))) {
+      const id = this.encode("a").at(-1)
+      if (id !== undefined) this.#anchor = { id, textLength: this.#decode([id]).length }
+    }
+  }
+
+  encode(text: string): number[] {
+    return text === "" ? [] : this.#library.encode(text, { add_special_tokens: false }).ids
+  }
+
+  decode(ids: readonly number[]): string {
+    // Models have more rows than the vocabulary has tokens; such an id has no text.
+    const known = ids.filter((id) => this.idToToken(id) !== undefined)
+    if (known.length === 0) return ""
+    if (this.#anchor === undefined) return this.#decode(known)
+    return this.#decode([this.#anchor.id, ...known]).slice(this.#anchor.textLength)
+  }
+
+  #decode(ids: number[]): string {
+    return this.#library.decode(ids, { skip_special_tokens: false, clean_up_tokenization_spaces: false })
+  }
+
+  tokenToId(token: string): number | undefined {
+    return this.#library.token_to_id(token)
+  }
+
+  idToToken(id: number): string | undefined {
+    return this.#library.id_to_token(id)
+  }
+
+  isAddedToken(id: number): boolean {
+    return this.#addedIds.has(id)
+  }
+}
+
+function parseFile<T>(name: string, file: string, text: string, schema: { parse(value: unknown): T }): T {
+  try {
+    return schema.parse(JSON.parse(text))
+  } catch (error) {
+    throw new AtroposError("bad-tokenizer", `${file} of ${name} is not valid: ${String(error)}`, { cause: error })
+  }
+}
