@@ -6,4 +6,9 @@ interface CommandEntry {
   load: () => Promise<Command>
 }
 
-export const commands: Readonly<Record<string, CommandEntry>> = {}
+export const commands: Readonly<Record<string, CommandEntry>> = {
+  "run-api": {
+    summary: "Start the trajectory server",
+    load: async () => (await import("./run-api.ts")).runApi,
+  },
+}
