@@ -1,0 +1,10 @@
+import { prepareGroups } from "./prepare-groups.ts"
+import type { Ingest, IngestLimits } from "./prepared-group.ts"
+
+/** What turns bodies into stored groups. */
+export function createIngest(limits: IngestLimits): Ingest {
+  return {
+    ingest: async (request) => prepareGroups(request, limits),
+    close: async () => {},
+  }
+}
