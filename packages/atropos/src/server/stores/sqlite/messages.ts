@@ -1,0 +1,70 @@
+import { AtroposError, type ErrorCode } from "../../../runtime/errors.ts"
+import type { Commit, Payload, Recovered } from "../store.ts"
+import type { Totals } from "./run-database.ts"
+
+export interface WriterOptions {
+  directory: string
+  retainBytes: number
+  maxFileBytes: number | null
+}
+
+export interface PayloadOnTheWay extends Payload {
+  groupId: number
+  /** Of the segment, whose own length is 0 once its memory has moved. */
+  bytes: number
+  /** The segment's memory is wanted back once it is durable. */
+  comesBack: boolean
+}
+
+/** What the writer does, in the order of arrival. */
+export type Job =
+  | ({ type: "commit"; payloads: readonly PayloadOnTheWay[] } & Omit<Commit, "payloads">)
+  | { type: "compact"; snapshot: string }
+  | { type: "recover" }
+  | { type: "close" }
+
+/** Jobs that build on each other, so that a failure takes those behind it along. */
+export function isChange(job: Job): boolean {
+  return job.type === "commit" || job.type === "compact"
+}
+
+/**
+ * A job and the number of failures that its sender had seen: jobs sent before a failure was seen build on what
+ * was not kept, so the writer leaves them out and their sender rejects them.
+ */
+export interface WriterRequest {
+  failuresSeen: number
+  job: Job
+}
+
+/** What the writer says; of jobs it speaks in their order. */
+export type WriterReply =
+  | { type: "opened"; totals: Totals }
+  | { type: "refused"; error: ErrorFacts }
+  /** The next `jobs` jobs are done and durable. */
+  | { type: "done"; jobs: number; totals: Totals; segments: readonly Uint8Array[] }
+  | { type: "recovered"; recovered: Recovered }
+  | { type: "failed"; error: ErrorFacts }
+
+export interface ReaderOptions {
+  directory: string
+}
+
+export type ReadRequest = readonly number[]
+export type ReadReply = { groupId: number } & ({ payload: Payload } | { error: ErrorFacts })
+
+/** An AtroposError on its way between threads, where classes do not travel. */
+export interface ErrorFacts {
+  code: ErrorCode
+  message: string
+  facts: Readonly<Record<string, unknown>>
+  retryable: boolean
+}
+
+export function packError(error: AtroposError): ErrorFacts {
+  return { code: error.code, message: error.message, facts: error.facts, retryable: error.retryable }
+}
+
+export function unpackError({ code, message, facts, retryable }: ErrorFacts): AtroposError {
+  return new AtroposError(code, message, { facts, retryable })
+}

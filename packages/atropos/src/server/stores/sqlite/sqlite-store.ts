@@ -1,0 +1,220 @@
+import { Worker } from "node:worker_threads"
+import { AtroposError } from "../../../runtime/errors.ts"
+import { workerFile } from "../../../runtime/worker-file.ts"
+import { isCompactionDue } from "../compaction.ts"
+import { closedStore, unknownGroup } from "../store-errors.ts"
+import { type Commit, defaultRetainBytes, type Payload, type Recovered, type Store } from "../store.ts"
+import { GroupReader } from "./group-reader.ts"
+import {
+  isChange,
+  type Job,
+  type PayloadOnTheWay,
+  unpackError,
+  type WriterOptions,
+  type WriterReply,
+  type WriterRequest,
+} from "./messages.ts"
+import { ReadCache } from "./read-cache.ts"
+import type { Totals } from "./run-database.ts"
+
+export interface SqliteStoreOptions {
+  /** The run's folder; it is made when it is not there. The file in it is `run.sqlite`. */
+  directory: string
+  /** Bytes of released groups to keep. @default 10 GB */
+  retainBytes?: number
+  /** Bytes of payloads to hold in memory between commit and release. @default 32 MiB */
+  cacheBytes?: number
+  /** The file may not grow beyond this, as if the disk were full. @default null, no limit */
+  maxFileBytes?: number | null
+}
+
+/**
+ * A run in `run.sqlite` of its folder. Rejects when the file is damaged (`store-damaged`), of something else
+ * (`store-foreign`), of a newer version (`store-newer`) or open in another server (`store-locked`).
+ */
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
+  const workerData: WriterOptions = {
+    directory: options.directory,
+    retainBytes: options.retainBytes ?? defaultRetainBytes,
+    maxFileBytes: options.maxFileBytes ?? null,
+  }
+  const writer = new Worker(workerFile(import.meta.url, "./writer-worker"), { workerData })
+  const reply = await new Promise<WriterReply>((resolve, reject) => {
+    writer.once("message", resolve).once("error", reject)
+  })
+  if (reply.type === "refused") throw unpackError(reply.error)
+  if (reply.type !== "opened") throw new TypeError(`the writer began with ${reply.type}`)
+  return new SqliteStore(writer, reply.totals, options.directory, options.cacheBytes ?? 32 * 1024 * 1024)
+}
+
+/** A job that the writer has not answered yet. */
+interface Pending {
+  job: Job
+  resolve: (recovered: Recovered | null) => void
+  reject: (error: AtroposError) => void
+}
+
+/** Segments from here on change threads by handing over their memory; for smaller ones a copy is cheaper. */
+const transferBytes = 4096
+
+class SqliteStore implements Store {
+  readonly kind = "sqlite"
+  readonly #writer: Worker
+  readonly #reader: GroupReader
+  readonly #cache: ReadCache
+  readonly #pending: Pending[] = []
+  /** Groups of commits under way. */
+  readonly #arriving = new Map<number, Promise<unknown>>()
+  #totals: Totals
+  #failuresSeen = 0
+  #closing: Promise<void> | null = null
+  /** Why nothing is taken any more. */
+  #ended: AtroposError | null = null
+
+  constructor(writer: Worker, totals: Totals, directory: string, cacheBytes: number) {
+    this.#writer = writer
+    this.#reader = new GroupReader({ directory })
+    this.#cache = new ReadCache(cacheBytes)
+    this.#totals = totals
+    writer.on("message", (reply: WriterReply) => this.#onReply(reply))
+    writer.on("error", (cause) => this.#break(cause))
+  }
+
+  get payloadBytes(): number {
+    return this.#totals.payloadBytes
+  }
+
+  get compactionDue(): boolean {
+    return isCompactionDue(this.#totals.eventBytes, this.#totals.snapshotBytes)
+  }
+
+  async recover(): Promise<Recovered> {
+    return (await this.#request({ type: "recover" })) ?? { snapshot: null, events: [] }
+  }
+
+  async commit(commit: Commit): Promise<void> {
+    const transfers: ArrayBuffer[] = []
+    const payloads = commit.payloads.map((payload) => this.#handOver(payload, transfers))
+    const done = this.#request({ type: "commit", ...commit, payloads }, transfers)
+    for (const { groupId } of payloads) this.#arriving.set(groupId, done)
+    try {
+      await done
+    } finally {
+      for (const { groupId } of payloads) this.#arriving.delete(groupId)
+    }
+  }
+
+  async compact(snapshot: string): Promise<void> {
+    await this.#request({ type: "compact", snapshot })
+  }
+
+  async read(groupId: number): Promise<Payload> {
+    if (this.#ended !== null) throw this.#ended
+    const arriving = this.#arriving.get(groupId)
+    if (arriving !== undefined) {
+      await arriving.catch(() => {
+        throw unknownGroup(groupId)
+      })
+    }
+    return this.#cache.get(groupId) ?? this.#reader.read(groupId)
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    const exited = new Promise((resolve) => this.#writer.once("exit", resolve))
+    const done = this.#request({ type: "close" })
+    this.#ended ??= closedStore()
+    // Before the writer: the last connection to close is the one that tidies the write-ahead log away.
+    await this.#reader.close()
+    await done
+    await exited
+    this.#cache.clear()
+  }
+
+  async #request(job: Job, transfers: readonly ArrayBuffer[] = []): Promise<Recovered | null> {
+    if (this.#ended !== null) throw this.#ended
+    const { promise, resolve, reject } = Promise.withResolvers<Recovered | null>()
+    this.#writer.postMessage({ failuresSeen: this.#failuresSeen, job } satisfies WriterRequest, transfers)
+    this.#pending.push({ job, resolve, reject })
+    return promise
+  }
+
+  /** Readies a payload for its way to the writer, where its memory moves to. */
+  #handOver(payload: Commit["payloads"][number], transfers: ArrayBuffer[]): PayloadOnTheWay {
+    const { groupId, crc32, jsonBytes } = payload
+    let { segment } = payload
+    const whole = segment.buffer instanceof ArrayBuffer && segment.byteLength === segment.buffer.byteLength
+    if (!whole) segment = segment.slice()
+    const bytes = segment.length
+    const moves = bytes >= transferBytes
+    if (moves) transfers.push(segment.buffer as ArrayBuffer)
+    return { groupId, segment, bytes, crc32, jsonBytes, comesBack: moves && this.#cache.reserve(bytes) }
+  }
+
+  #onReply(reply: WriterReply): void {
+    switch (reply.type) {
+      case "done":
+        this.#totals = reply.totals
+        this.#settle(reply.jobs, reply.segments)
+        return
+      case "recovered":
+        this.#pending.shift()?.resolve(reply.recovered)
+        return
+      case "failed":
+        this.#reject(unpackError(reply.error))
+        return
+      case "opened":
+      case "refused":
+        throw new TypeError(`the writer said ${reply.type} twice`)
+    }
+  }
+
+  #settle(jobs: number, segments: readonly Uint8Array[]): void {
+    let next = 0
+    for (const { job, resolve } of this.#pending.splice(0, jobs)) {
+      if (job.type === "commit") {
+        if (job.beginsRun === true) this.#cache.clear()
+        for (const { groupId, crc32, jsonBytes, comesBack } of job.payloads) {
+          const segment = comesBack ? segments[next++] : undefined
+          if (segment !== undefined) this.#cache.fill(groupId, { segment, crc32, jsonBytes })
+        }
+        for (const groupId of job.released ?? []) this.#cache.delete(groupId)
+      }
+      resolve(null)
+    }
+  }
+
+  /** The first pending job failed; when it was a change, so did the changes behind it. */
+  #reject(error: AtroposError): void {
+    const first = this.#pending[0]
+    if (first === undefined) return
+    if (!isChange(first.job)) {
+      this.#pending.shift()
+      first.reject(error)
+      return
+    }
+    this.#failuresSeen += 1
+    for (const pending of this.#pending.splice(0)) {
+      if (isChange(pending.job)) this.#rejectChange(pending, error)
+      else this.#pending.push(pending)
+    }
+  }
+
+  #rejectChange({ job, reject }: Pending, error: AtroposError): void {
+    if (job.type === "commit") {
+      for (const { bytes, comesBack } of job.payloads) if (comesBack) this.#cache.cancel(bytes)
+    }
+    reject(error)
+  }
+
+  /** The writing thread died: what it had not acknowledged is not known to be kept. */
+  #break(cause: Error): void {
+    const error = new AtroposError("store-failed", `The thread that writes the run died: ${cause.message}.`, { cause })
+    this.#ended = error
+    for (const { reject } of this.#pending.splice(0)) reject(error)
+  }
+}
