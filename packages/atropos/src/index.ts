@@ -17,3 +17,20 @@ export type {
 export { TrajectoryClient, type TrajectoryClientOptions } from "./protocol/trajectory-client.ts"
 export { createTrajectoryServer, type TrajectoryServer, type TrajectoryServerOptions } from "./server/trajectory-server.ts"
 export { createMemoryStore } from "./server/stores/memory-store.ts"
+export type {
+  ChatCompletion,
+  ChatCompletions,
+  ChatRequest,
+  CompletionDelta,
+  FinishReason,
+  InferenceMessage,
+  InferenceServer,
+  LogprobsMode,
+  PromptLogprobs,
+  RequestOptions,
+  SamplingOptions,
+  TokenCompletion,
+  TokenCompletions,
+  Usage,
+  VersionSpan,
+} from "./inference/inference-server.ts"

@@ -11,4 +11,8 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     summary: "Start the trajectory server",
     load: async () => (await import("./run-api.ts")).runApi,
   },
+  stub: {
+    summary: "Serve a fake model with the routes of real inference servers",
+    load: async () => (await import("./stub.ts")).command,
+  },
 }

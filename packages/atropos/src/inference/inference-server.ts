@@ -6,9 +6,12 @@ export type FinishReason = "stop" | "length" | "tool_calls" | "content_filter" |
 
 /** Tokens `start` (included) to `end` (excluded) of a completion were sampled by weights `version`. */
 export interface VersionSpan {
+  /** Weight updates so far: the number in the server's name of the version, 0 for a name without one. */
   version: number
   start: number
   end: number
+  /** The version as the server names it, where that is not just the number. */
+  label?: string
 }
 
 /** Every field is sent by name on training requests: servers fill gaps from the model's own files. */
@@ -24,9 +27,25 @@ export interface SamplingOptions {
   topK?: number
   /** @default 0 (off) */
   minP?: number
+  /** @default 1 (off) */
+  repetitionPenalty?: number
+  /** @default 0 (off) */
+  presencePenalty?: number
+  /** @default 0 (off) */
+  frequencyPenalty?: number
   stop?: readonly string[]
   stopTokenIds?: readonly number[]
+  /** Samples no end token before so many tokens. */
+  minTokens?: number
+  /** Goes on after an end token. */
+  ignoreEos?: boolean
+  /** Added to the logits of these token ids. */
+  logitBias?: Readonly<Record<number, number>>
   seed?: number
+  /** Reports this many best alternatives beside each sampled token. @default 0 */
+  topLogprobs?: number
+  /** Further fields in the server's own words (a grammar, a priority), sent as they are; they win over the rest. */
+  extra?: Readonly<Record<string, unknown>>
 }
 
 export interface RequestOptions {
@@ -35,6 +54,36 @@ export interface RequestOptions {
   split?: "train" | "eval"
   /** Requests with one key go to one server while it is healthy (prefix cache). */
   stickyKey?: string
+  /**
+   * Asks for a stream and is called with every piece as it comes; the promise still resolves to the whole.
+   * Once a piece was passed on, a failure is not retried.
+   */
+  onDelta?: (delta: CompletionDelta) => void
+}
+
+/** A piece of one choice; fields that a piece does not have are absent. A piece may hold tokens without text. */
+export interface CompletionDelta {
+  choice: number
+  text?: string
+  reasoning?: string
+  tokenIds?: readonly number[]
+  logprobs?: readonly number[]
+  toolCalls?: readonly ToolCallDelta[]
+  finishReason?: FinishReason
+}
+
+export interface ToolCallDelta {
+  index: number
+  id?: string
+  name?: string
+  /** A piece of the arguments' JSON text. */
+  arguments?: string
+}
+
+/** Best tokens of each position, best first; `tokenIds[i][k]` has `logprobs[i][k]`. */
+export interface TopTokens {
+  tokenIds: number[][]
+  logprobs: number[][]
 }
 
 export interface TokenCompletion {
@@ -46,12 +95,19 @@ export interface TokenCompletion {
   finishReason: FinishReason
   /** Cover all of `tokenIds` in order; empty where the server does not say. */
   versions: VersionSpan[]
+  /** When `topLogprobs` was asked for and the server tells ids. */
+  top?: TopTokens
 }
 
 export interface TokenCompletions {
   /** `n` of them, in order. */
   choices: TokenCompletion[]
   logprobsMode: LogprobsMode
+  /**
+   * Wire names of the options under which `logprobsMode` matters ("temperature", "top_p", …); empty when the
+   * request sampled plainly, where all modes agree.
+   */
+  departures: readonly string[]
   usage: Usage
 }
 
@@ -59,9 +115,91 @@ export interface Usage {
   promptTokens: number
   completionTokens: number
   cachedTokens?: number
+  reasoningTokens?: number
 }
 
-/** One inference server. All calls reject with an AtroposError that carries the server's own message and `retryable`. */
+/** A message in the words of the OpenAI chat API; templates see these names, so they are kept. */
+export interface InferenceMessage {
+  role: string
+  content?: string | readonly InferenceContentPart[] | null
+  [field: string]: unknown
+}
+
+/** `{type: "text", text}`, `{type: "image_url", image_url: {url}}` and whatever else a server knows. */
+export interface InferenceContentPart {
+  type: string
+  [field: string]: unknown
+}
+
+export interface ToolCall {
+  id: string
+  name: string
+  /** JSON text, as the model or its server wrote it. */
+  arguments: string
+}
+
+export type ReasoningEffort = "none" | "minimal" | "low" | "medium" | "high" | "xhigh"
+
+export interface ReasoningOptions {
+  effort?: ReasoningEffort
+  /** Budget of reasoning tokens; not sent beside an effort. */
+  maxTokens?: number
+}
+
+export interface ChatRequest {
+  messages: readonly InferenceMessage[]
+  /** Tools in the words of the OpenAI chat API. */
+  tools?: readonly unknown[]
+  toolChoice?: unknown
+  /** For a server's own rendering of the chat template. */
+  templateOptions?: Readonly<Record<string, unknown>>
+  /** Without `maxTokens` the server decides. */
+  sampling?: Partial<SamplingOptions>
+  /** Asks for logprobs, and for exact ids where the server has them. @default false */
+  logprobs?: boolean
+  /** Leaves out the server's configured reasoning options. @default false */
+  skipReasoning?: boolean
+}
+
+/** The logprob of one sampled token by its text, as servers without ids report it. */
+export interface TextLogprob {
+  token: string
+  /** UTF-8 bytes of the token; null where the server does not say. */
+  bytes: readonly number[] | null
+  logprob: number
+  top: readonly { token: string; bytes: readonly number[] | null; logprob: number }[]
+}
+
+export interface ChatCompletion {
+  text: string
+  /** Text of the reasoning where the server splits it off. */
+  reasoning?: string
+  toolCalls: ToolCall[]
+  finishReason: FinishReason
+  /** What was sampled, when the server reports ids and logprobs: the record, and exact. */
+  tokens?: { ids: number[]; logprobs: number[] }
+  /** By text, in place of `tokens`, where the server has no ids. */
+  textLogprobs?: TextLogprob[]
+  versions: VersionSpan[]
+}
+
+export interface ChatCompletions {
+  choices: ChatCompletion[]
+  /** The prompt as the server tokenized it, where it says. */
+  promptTokenIds?: number[]
+  logprobsMode: LogprobsMode
+  departures: readonly string[]
+  usage: Usage
+}
+
+export interface PromptLogprobs {
+  /** Logprob of each prompt token after those before it; null for the first. */
+  logprobs: (number | null)[]
+  /** The best `topK` of each position, empty for the first. */
+  top: TopTokens
+}
+
+/** One inference server, or a pool of them. All calls reject with an AtroposError that carries the server's own message and `retryable`. */
 export interface InferenceServer {
   readonly name: string
   readonly baseUrl: string
@@ -71,8 +209,20 @@ export interface InferenceServer {
     sampling: SamplingOptions,
     options?: RequestOptions,
   ): Promise<TokenCompletions>
+  /** Asks for the next message of a conversation; the server applies its chat template. Takes image parts where it can. */
+  chat(request: ChatRequest, options?: RequestOptions): Promise<ChatCompletions>
+  /** Continues a text; `tokens` of the answers as in chat. */
+  complete(prompt: string, sampling: SamplingOptions, options?: RequestOptions): Promise<ChatCompletions>
+  /** Scores a prompt: its own tokens and the `topK` best of each position (distillation), at temperature 1. */
+  promptLogprobs(
+    prompt: readonly number[],
+    topK: number,
+    options?: Omit<RequestOptions, "onDelta">,
+  ): Promise<PromptLogprobs>
   /** Resolves when the server answers as healthy, by its cheapest route; rejects otherwise. */
   health(options?: { signal?: AbortSignal }): Promise<void>
   /** Weight updates so far, or undefined where the server does not say. */
   policyVersion(options?: { signal?: AbortSignal }): Promise<number | undefined>
+  /** Drops idle connections. Safe to call twice. */
+  close(): Promise<void>
 }

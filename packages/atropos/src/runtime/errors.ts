@@ -28,6 +28,7 @@ export class AtroposError extends Error {
 export const errorCodes = {
   "bad-option": "A command-line flag, configuration value or function option is not valid.",
   "bad-tokenizer": "A tokenizer's files are missing, not valid, or of a kind that is not supported.",
+  "bad-weights": "A policy's weights are damaged or of another shape than the policy they are for.",
   "hub-unavailable": "A file of a model is not in the cache and could not be downloaded.",
   "inference-aborted": "An inference server aborted the answer in the middle: what there is of it is no sample.",
   "inference-answer": "An inference server's answer cannot be read or lacks what was asked for.",
@@ -35,6 +36,7 @@ export const errorCodes = {
   "inference-request": "An inference server refused or failed a request; the message has its own words.",
   "inference-timeout": "A wait for an inference server, or for a place at one, went past its bound.",
   "inference-unsupported": "An inference server has no way to do what was asked of it.",
+  "no-room": "A prompt fills the context: no token is left for an answer.",
   "missing-dependency": "An optional package that this command needs is not installed.",
   "server-refused": "A trajectory server answered a call with an error; the message has its words.",
   "store-closed": "The store was closed before the call.",
