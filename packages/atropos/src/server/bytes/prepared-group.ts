@@ -19,7 +19,7 @@ export interface PreparedGroup {
 
 /** A refusal, ready to be answered. */
 export interface Refusal {
-  status: 400 | 413 | 422
+  status: 400 | 408 | 413 | 422
   contentType: "application/json" | "text/plain"
   body: string
   /** For the counter of rejected groups: one short word such as `json_invalid`. */
@@ -35,6 +35,11 @@ export interface IngestRequest {
   gzip: boolean
   /** Content-Type is JSON; otherwise the body is refused as the wire contract says. */
   json: boolean
+  /**
+   * Takes the body's memory back when nobody looks at it any more. With it the body may travel to another thread,
+   * and the caller must not touch it again; without it large bodies are copied.
+   */
+  recycle?(buffer: ArrayBuffer): void
 }
 
 export interface IngestLimits {

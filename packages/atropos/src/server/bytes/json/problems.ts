@@ -51,8 +51,8 @@ export function refuseProblems(problems: readonly Problem[]): Refusal {
   }
 }
 
-/** A 400 or 413 with one sentence. */
-export function refuseBody(status: 400 | 413, detail: string, reason: string): Refusal {
+/** A 400, 408 or 413 with one sentence. */
+export function refuseBody(status: 400 | 408 | 413, detail: string, reason: string): Refusal {
   return { status, contentType: "application/json", body: JSON.stringify({ detail }), reason }
 }
 

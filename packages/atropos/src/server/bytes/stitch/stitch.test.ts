@@ -1,0 +1,94 @@
+import { crc32, gunzipSync } from "node:zlib"
+import fc from "fast-check"
+import { describe, expect, test } from "vitest"
+import { deflateSegment } from "../segment.ts"
+import { combineCrc32 } from "./crc32-combine.ts"
+import { bareFrame, batchFrame, type Frame, stitchedLength, stitchGzip, stitchIdentity } from "./stitch.ts"
+
+async function* inOrder<Item>(items: readonly Item[]): AsyncGenerator<Item> {
+  yield* items
+}
+
+async function collectChunks(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {
+  const all: Uint8Array[] = []
+  for await (const chunk of chunks) all.push(chunk)
+  return all
+}
+
+async function collect(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  return Buffer.concat(await collectChunks(chunks))
+}
+
+const bytes = fc.uint8Array({ maxLength: 300 })
+
+test("the CRC of two pieces together follows from the CRC of each", () => {
+  fc.assert(
+    fc.property(bytes, bytes, (a, b) => {
+      expect(combineCrc32(crc32(a), crc32(b), b.length)).toBe(crc32(Buffer.concat([a, b])))
+    }),
+  )
+})
+
+test("the CRC of two pieces together is right when the second is larger than 4 GB", () => {
+  // Appending 2^32 zero bytes, in two ways: at once, and as 16 times 2^28.
+  const zeros = crc32(Buffer.alloc(1 << 20))
+  let part = zeros
+  for (let doublings = 0; doublings < 8; doublings += 1) part = combineCrc32(part, part, 2 ** (20 + doublings))
+  let whole = part
+  for (let count = 1; count < 16; count += 1) whole = combineCrc32(whole, part, 2 ** 28)
+  const left = crc32(Buffer.from("left"))
+  let stepped = left
+  for (let count = 0; count < 16; count += 1) stepped = combineCrc32(stepped, part, 2 ** 28)
+  expect(combineCrc32(left, whole, 2 ** 32)).toBe(stepped)
+})
+
+describe("a stitched answer", () => {
+  const groups = fc.array(
+    fc.oneof(
+      fc.json(),
+      fc.string({ minLength: 5000, maxLength: 90_000 }).map((s) => JSON.stringify(s)),
+    ),
+    {
+      maxLength: 12,
+    },
+  )
+  const frames = fc.constantFrom<Frame>(batchFrame, { before: '{"batch_id":"x","batch":[', after: "]}" })
+
+  test("is one gzip member of the known length that inflates to the groups in their frame", async () => {
+    await fc.assert(
+      fc.asyncProperty(groups, frames, async (texts, frame) => {
+        const payloads = texts.map((text) => deflateSegment(Buffer.from(text)))
+        const answer = await collect(stitchGzip(inOrder(payloads), frame))
+        const expected = frame.before + texts.join(",") + frame.after
+        expect(gunzipSync(answer).toString()).toBe(expected)
+        expect(answer.length).toBe(
+          stitchedLength(
+            payloads.map(({ segment }) => segment.length),
+            frame,
+          ),
+        )
+        expect((await collect(stitchIdentity(inOrder(payloads), frame))).toString()).toBe(expected)
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  test("of one group without a frame is that group", async () => {
+    const payload = deflateSegment(Buffer.from('{"tokens":[[1]]}'))
+    expect(gunzipSync(await collect(stitchGzip(inOrder([payload]), bareFrame))).toString()).toBe('{"tokens":[[1]]}')
+  })
+
+  test("sends large segments as they are, without a copy", async () => {
+    const payload = deflateSegment(
+      Buffer.from(JSON.stringify(Array.from({ length: 9000 }, (_, index) => index * 7919))),
+    )
+    const chunks = await collectChunks(stitchGzip(inOrder([payload, payload]), batchFrame))
+    expect(chunks.filter((chunk) => chunk === payload.segment)).toHaveLength(2)
+  })
+
+  test("fails on a damaged segment instead of sending a short text", async () => {
+    const payload = deflateSegment(Buffer.from("[1,2,3,4,5,6,7,8,9]"))
+    const damaged = { ...payload, segment: payload.segment.subarray(0, 4) }
+    await expect(collect(stitchIdentity(inOrder([damaged]), batchFrame))).rejects.toThrow()
+  })
+})
