@@ -1,0 +1,26 @@
+import type { z } from "zod"
+
+import type { EnvironmentConfig } from "./config/environment-config.ts"
+import type { Environment, EnvironmentContext } from "./environment.ts"
+
+/** One inference server as `--openai.*` and YAML describe it, in camelCase or snake_case. */
+export type ServerDefaults = Readonly<Record<string, string | number | boolean | null>>
+
+/** What is said of an environment besides its code: `static about = { name: "gsm8k" }`. */
+export interface EnvironmentAbout {
+  /** In snake_case; also the default of `wandb_name`. */
+  name: string
+  description?: string
+  /** `environmentConfig`, or that extended by fields of its own. */
+  config?: z.ZodObject
+  /** Its own defaults for any field of the configuration. */
+  defaults?: Readonly<Record<string, unknown>>
+  /** Its default inference server, or several. */
+  servers?: ServerDefaults | readonly ServerDefaults[]
+}
+
+/** A class that `serve`, `process` and `evaluate` can make environments of. */
+export interface EnvironmentClass<Item = unknown, Config extends EnvironmentConfig = EnvironmentConfig> {
+  new (context: EnvironmentContext<Config>): Environment<Item, Config>
+  readonly about: EnvironmentAbout
+}

@@ -1,0 +1,67 @@
+import type { ScoredGroup } from "./scored-group.ts"
+
+/** Why a group is not sent. */
+export const dropReasons = {
+  empty: "No sequence was left.",
+  size: "It has another number of sequences than group_size (or its own group_overrides.group_size).",
+  "equal-scores": "All scores are equal, and ensure_scores_are_not_same is on.",
+  length: "A sequence has max_token_len tokens or more.",
+  malformed: "Arrays of a sequence differ in length, or a score is no finite number.",
+  postprocess: "The environment's postprocess dropped it.",
+  refused: "The trajectory server refused it.",
+  "rollout-failed": "A rollout of the item failed in a way that would come again.",
+  nothing: "The environment made no group of the item.",
+} as const
+
+export type DropReason = keyof typeof dropReasons
+
+export interface GroupLimits {
+  groupSize: number
+  ensureScoresAreNotSame: boolean
+  /** The trainer's max_token_len; 0 or less: no limit. */
+  maxTokenLen: number
+}
+
+/** The reason against sending a group, or undefined when there is none. */
+export function checkGroup(
+  group: ScoredGroup,
+  limits: GroupLimits,
+): { reason: DropReason; detail: string } | undefined {
+  const { sequences } = group
+  if (sequences.length === 0) return { reason: "empty", detail: "no sequences" }
+  const malformed = findMalformed(group)
+  if (malformed !== undefined) return { reason: "malformed", detail: malformed }
+  const own = group.groupOverrides?.["group_size"]
+  const size = typeof own === "number" ? own : limits.groupSize
+  if (sequences.length !== size) return { reason: "size", detail: `${sequences.length} sequences instead of ${size}` }
+  if (limits.maxTokenLen > 0) {
+    const longest = Math.max(...sequences.map(({ tokens }) => tokens.length))
+    if (longest >= limits.maxTokenLen) {
+      return {
+        reason: "length",
+        detail: `a sequence of ${longest} tokens, the trainer takes less than ${limits.maxTokenLen}`,
+      }
+    }
+  }
+  const first = sequences[0]?.score
+  if (limits.ensureScoresAreNotSame && sequences.length > 1 && sequences.every(({ score }) => score === first)) {
+    return { reason: "equal-scores", detail: `every score is ${first}` }
+  }
+  return undefined
+}
+
+function findMalformed({ sequences }: ScoredGroup): string | undefined {
+  for (const [index, sequence] of sequences.entries()) {
+    const length = sequence.tokens.length
+    if (!Number.isFinite(sequence.score)) return `sequence ${index}: the score is ${sequence.score}`
+    for (const name of perToken) {
+      const values = sequence[name]
+      if (values !== undefined && values.length !== length) {
+        return `sequence ${index}: ${values.length} ${name} for ${length} tokens`
+      }
+    }
+  }
+  return undefined
+}
+
+const perToken = ["masks", "logprobs", "advantages", "referenceLogprobs", "distillTokenIds", "distillLogprobs"] as const

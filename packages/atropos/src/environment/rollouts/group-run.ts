@@ -1,0 +1,74 @@
+import type { InferenceServer } from "../../inference/inference-server.ts"
+import type { Logger } from "../../runtime/logger.ts"
+import type { EnvironmentConfig } from "../config/environment-config.ts"
+import { gatherGroups } from "../groups/gather-groups.ts"
+import type { ScoredGroup } from "../groups/scored-group.ts"
+import type { Random } from "../random.ts"
+import type { Rollout, RolloutResult } from "./rollout.ts"
+import { type EndedRollout, type OpenSession, runRollout } from "./run-rollout.ts"
+
+export interface GroupRunOptions<Config extends EnvironmentConfig> {
+  config: Config
+  helpers: Readonly<Record<string, InferenceServer>>
+  random: Random
+  signal: AbortSignal
+  logger: Logger
+  step: number
+  openSession: OpenSession
+  /** Told of every rollout that has ended. */
+  onRolloutEnd?: (rollout: EndedRollout<unknown>) => void
+}
+
+/** What the rollouts of one item may use together. */
+export class GroupRun<Config extends EnvironmentConfig = EnvironmentConfig> {
+  readonly config: Config
+  readonly helpers: Readonly<Record<string, InferenceServer>>
+  readonly random: Random
+  readonly signal: AbortSignal
+  readonly logger: Logger
+  readonly step: number
+  readonly #options: GroupRunOptions<Config>
+
+  constructor(options: GroupRunOptions<Config>) {
+    this.#options = options
+    this.config = options.config
+    this.helpers = options.helpers
+    this.random = options.random
+    this.signal = options.signal
+    this.logger = options.logger
+    this.step = options.step
+  }
+
+  get groupSize(): number {
+    return this.config.groupSize
+  }
+
+  /** Runs rollouts at the same time; one that fails is among the results and stops no other. */
+  async run<Value>(
+    rollout: (rollout: Rollout<Config>) => Promise<Value>,
+    options: { count?: number } = {},
+  ): Promise<EndedRollout<Value>[]> {
+    const count = options.count ?? this.groupSize
+    return Promise.all(
+      Array.from({ length: count }, async (_, index) => {
+        const random = this.random.fork(index)
+        const ended = await runRollout({ ...this.#options, random, index, split: "train", run: rollout })
+        this.#options.onRolloutEnd?.(ended)
+        return ended
+      }),
+    )
+  }
+
+  /** Makes groups of ended rollouts: one of the policy's sessions, and one of each further agent's. */
+  score(rollouts: readonly EndedRollout<RolloutResult | undefined>[]): ScoredGroup[]
+  score<Value>(
+    rollouts: readonly EndedRollout<Value>[],
+    scoring: (value: Value, index: number) => RolloutResult | undefined,
+  ): ScoredGroup[]
+  score(
+    rollouts: readonly EndedRollout<unknown>[],
+    scoring?: (value: unknown, index: number) => RolloutResult | undefined,
+  ): ScoredGroup[] {
+    return gatherGroups(rollouts, scoring ?? ((value) => value as RolloutResult | undefined))
+  }
+}

@@ -1,0 +1,29 @@
+import type { ScoredGroup as WireGroup } from "../../protocol/messages.ts"
+import type { TrajectoryClient } from "../../protocol/trajectory-client.ts"
+import { isAtroposError } from "../../runtime/errors.ts"
+import type { Logger } from "../../runtime/logger.ts"
+import { untilItWorks } from "./retry.ts"
+
+export type SendResult = { sent: true } | { sent: false; detail: string }
+
+/** Sends the groups of one item, until the server has them or refuses them for good. */
+export async function sendGroups(
+  groups: readonly WireGroup[],
+  options: { client: TrajectoryClient; signal: AbortSignal; logger: Logger },
+): Promise<SendResult> {
+  const { client, signal, logger } = options
+  const [only] = groups
+  try {
+    await untilItWorks(
+      async () => {
+        if (groups.length === 1 && only !== undefined) await client.pushGroup(only, { signal })
+        else await client.pushGroups(groups, { signal })
+      },
+      { signal, logger, what: "sending a group" },
+    )
+    return { sent: true }
+  } catch (error) {
+    if (!isAtroposError(error, "server-refused")) throw error
+    return { sent: false, detail: error.message }
+  }
+}
