@@ -23,6 +23,7 @@ class MemoryStore implements Store {
   #snapshot: string | null = null
   #events: string[] = []
   #eventBytes = 0
+  #unseenFailure: Error | null = null
   #closed = false
 
   constructor(retainBytes: number) {
@@ -42,10 +43,51 @@ class MemoryStore implements Store {
     return { snapshot: this.#snapshot, events: [...this.#events] }
   }
 
-  async commit(commit: Commit): Promise<void> {
+  commit(commit: Commit): Promise<void> {
+    return this.#change(() => this.#apply(commit))
+  }
+
+  async read(groupId: number): Promise<Payload> {
     this.#requireOpen()
+    const payload = this.#payloads.get(groupId)
+    if (payload === undefined) throw unknownGroup(groupId)
+    return payload
+  }
+
+  compact(snapshot: string): Promise<void> {
+    return this.#change(() => {
+      this.#snapshot = snapshot
+      this.#events = []
+      this.#eventBytes = 0
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+  }
+
+  /** Until the caller has seen a rejection, what it calls is rejected too. */
+  #change(work: () => void): Promise<void> {
+    try {
+      this.#requireOpen()
+      if (this.#unseenFailure !== null) throw this.#unseenFailure
+      work()
+      return Promise.resolve()
+    } catch (error) {
+      const failure = error instanceof Error ? error : new Error(String(error))
+      this.#unseenFailure = failure
+      const rejection = Promise.reject(failure)
+      // Runs before whatever the caller attaches, thus before it can call again knowing of the failure.
+      rejection.catch(() => (this.#unseenFailure = null))
+      return rejection
+    }
+  }
+
+  #apply(commit: Commit): void {
+    const ids = new Set<number>()
     for (const { groupId } of commit.payloads) {
-      if (this.#payloads.has(groupId)) throw duplicateGroup(groupId)
+      if (this.#payloads.has(groupId) || ids.has(groupId)) throw duplicateGroup(groupId)
+      ids.add(groupId)
     }
     for (const event of commit.events) {
       this.#events.push(event)
@@ -58,24 +100,6 @@ class MemoryStore implements Store {
     }
     for (const groupId of commit.released ?? []) this.#release(groupId)
     this.#dropOldest()
-  }
-
-  async read(groupId: number): Promise<Payload> {
-    this.#requireOpen()
-    const payload = this.#payloads.get(groupId)
-    if (payload === undefined) throw unknownGroup(groupId)
-    return payload
-  }
-
-  async compact(snapshot: string): Promise<void> {
-    this.#requireOpen()
-    this.#snapshot = snapshot
-    this.#events = []
-    this.#eventBytes = 0
-  }
-
-  async close(): Promise<void> {
-    this.#closed = true
   }
 
   #release(groupId: number): void {

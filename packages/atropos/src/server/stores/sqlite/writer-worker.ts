@@ -41,7 +41,10 @@ class Writer {
       else if (job.type === "commit") next = this.#commitGroup(job)
       else {
         this.#do(job)
-        if (job.type === "close") return
+        if (job.type === "close") {
+          this.#port.close()
+          return
+        }
         next = this.#receive()
       }
     }
@@ -149,10 +152,7 @@ async function start(port: MessagePort, { directory, retainBytes, maxFileBytes }
       }
       const run = new RunDatabase(database, retainBytes)
       const writer = new Writer(port, file, run, close)
-      port.on("message", (request: WriterRequest) => {
-        writer.drain(request)
-        if (request.job.type === "close") port.close()
-      })
+      port.on("message", (request: WriterRequest) => writer.drain(request))
       reply({ type: "opened", totals: { ...run.totals } })
     } catch (error) {
       lock.release()
