@@ -20,8 +20,11 @@ export interface StoreFixture {
 
 export interface StoreCase {
   title: string
-  /** Rejects with what was seen and the likely cause. */
-  run(createFixture: () => Promise<StoreFixture>): Promise<void>
+  /**
+   * Rejects with what was seen and the likely cause.
+   * @param timeoutMs after which a call counts as never answered. @default 20_000
+   */
+  run(createFixture: () => Promise<StoreFixture>, timeoutMs?: number): Promise<void>
 }
 
 type Check = (fixture: StoreFixture) => Promise<void>
@@ -290,14 +293,17 @@ export const storeCases: readonly StoreCase[] = [
 function storeCase(title: string, likelyCause: string, check: Check): StoreCase {
   return {
     title,
-    async run(createFixture) {
+    async run(createFixture, timeoutMs = 20_000) {
       const fixture = await createFixture()
+      const timedOut = Promise.withResolvers<never>()
+      const timer = setTimeout(() => timedOut.reject(new Error("a call was never answered")), timeoutMs)
       try {
-        await check(fixture)
+        await Promise.race([check(fixture), timedOut.promise])
       } catch (error) {
         const seen = error instanceof Error ? error.message : String(error)
         throw new Error(`${title}: ${seen}. Likely cause: ${likelyCause}.`, { cause: error })
       } finally {
+        clearTimeout(timer)
         await fixture.remove()
       }
     },
