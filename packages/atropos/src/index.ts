@@ -15,7 +15,11 @@ export type {
   StatusResponse,
 } from "./protocol/messages.ts"
 export { TrajectoryClient, type TrajectoryClientOptions } from "./protocol/trajectory-client.ts"
-export { createTrajectoryServer, type TrajectoryServer, type TrajectoryServerOptions } from "./server/trajectory-server.ts"
+export {
+  createTrajectoryServer,
+  type TrajectoryServer,
+  type TrajectoryServerOptions,
+} from "./server/trajectory-server.ts"
 export { createMemoryStore } from "./server/stores/memory-store.ts"
 export type {
   ChatCompletion,
@@ -34,3 +38,28 @@ export type {
   Usage,
   VersionSpan,
 } from "./inference/inference-server.ts"
+
+// Environments: what authors write against.
+export { Environment, type Collected, type EnvironmentContext, type LogTable } from "./environment/environment.ts"
+export { environmentConfig, type EnvironmentConfig } from "./environment/config/environment-config.ts"
+export { defineEnvironment, type EnvironmentDefinition } from "./environment/define-environment.ts"
+export type { EnvironmentAbout, EnvironmentClass, ServerDefaults } from "./environment/environment-class.ts"
+export type {
+  Evaluation,
+  EvaluationResult,
+  EvaluationSample,
+  EvaluatedItem,
+} from "./environment/evaluate/evaluation.ts"
+export type { ScoredSequence, TrajectoryGroup } from "./environment/groups/trajectory-group.ts"
+export type { GroupRun } from "./environment/rollouts/group-run.ts"
+export type { EndedRollout } from "./environment/rollouts/run-rollout.ts"
+export {
+  rolloutEnds,
+  type Rollout,
+  type RolloutEnd,
+  type RolloutResult,
+  type Scoring,
+} from "./environment/rollouts/rollout.ts"
+export { createRandom, type Random } from "./environment/random.ts"
+export type { Answer, CallOptions, Session, SessionSequence } from "./inference/session/session.ts"
+export { runIfMain } from "./cli/run-if-main.ts"

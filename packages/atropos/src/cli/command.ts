@@ -23,6 +23,13 @@ export interface Command<Schema extends z.ZodObject = z.ZodObject> {
   run(options: z.output<Schema>, positionals: readonly string[], context: CommandContext): Promise<number>
 }
 
+/** A command that reads its arguments itself, since its flags depend on what it is asked to run. */
+export interface RawCommand {
+  name: string
+  summary: string
+  runArguments(argv: readonly string[], context: CommandContext): Promise<number>
+}
+
 export function defineCommand<Schema extends z.ZodObject>(command: Command<Schema>): Command<Schema> {
   return command
 }

@@ -1,15 +1,19 @@
-import type { Command } from "./command.ts"
+import type { Command, RawCommand } from "./command.ts"
 
 interface CommandEntry {
   summary: string
   /** Commands are loaded on demand: `--help` of one must not pay for the others. */
-  load: () => Promise<Command>
+  load: () => Promise<Command | RawCommand>
 }
 
 export const commands: Readonly<Record<string, CommandEntry>> = {
   "run-api": {
     summary: "Start the trajectory server",
     load: async () => (await import("./run-api.ts")).runApi,
+  },
+  serve: {
+    summary: "Run an environment: rollouts, scored groups to the trajectory server",
+    load: async () => (await import("./serve.ts")).serveCommand,
   },
   stub: {
     summary: "Serve a fake model with the routes of real inference servers",

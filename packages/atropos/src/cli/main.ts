@@ -4,7 +4,12 @@ import type { Command, CommandContext } from "./command.ts"
 import { describeFlags, nearest, parseFlags } from "./flags.ts"
 
 /** Runs one command line and resolves to its exit code: 0 done, 1 failed, 2 wrong usage, others by command. */
-export async function main(argv: readonly string[]): Promise<number> {
+export function main(argv: readonly string[]): Promise<number> {
+  return runWithProcess((context) => runCommand(argv, context))
+}
+
+/** Runs with the process's streams and signals; an error of use or operation is a sentence and an exit code. */
+export async function runWithProcess(run: (context: CommandContext) => Promise<number>): Promise<number> {
   const abort = new AbortController()
   const stop = (): void => {
     if (abort.signal.aborted) process.exit(130)
@@ -20,7 +25,9 @@ export async function main(argv: readonly string[]): Promise<number> {
     workingDirectory: process.cwd(),
   }
   try {
-    return await runCommand(argv, context)
+    return await run(context)
+  } catch (error) {
+    return reportError(error, context)
   } finally {
     process.off("SIGINT", stop)
     process.off("SIGTERM", stop)
@@ -43,6 +50,7 @@ export async function runCommand(argv: readonly string[], context: CommandContex
       )
     }
     const command = await entry.load()
+    if ("runArguments" in command) return await command.runArguments(rest, context)
     const parsed = parseFlags(command.options, rest)
     if ("help" in parsed) {
       context.stdout(describeCommand(command))
@@ -50,10 +58,14 @@ export async function runCommand(argv: readonly string[], context: CommandContex
     }
     return await command.run(parsed.options, parsed.positionals, context)
   } catch (error) {
-    if (!isAtroposError(error)) throw error
-    context.stderr(`atropos: ${error.message}\n`)
-    return error.code === "bad-option" ? 2 : 1
+    return reportError(error, context)
   }
+}
+
+function reportError(error: unknown, context: CommandContext): number {
+  if (!isAtroposError(error)) throw error
+  context.stderr(`atropos: ${error.message}\n`)
+  return error.code === "bad-option" ? 2 : 1
 }
 
 function overview(): string {

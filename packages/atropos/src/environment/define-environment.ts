@@ -26,6 +26,8 @@ export interface EnvironmentDefinition<Row, Own extends z.ZodObject = z.ZodObjec
   defaults?: Partial<EnvironmentConfig & z.output<Own>>
   /** Its default inference server, or several. */
   servers?: ServerDefaults | readonly ServerDefaults[]
+  /** Inference servers beside the policy, with their defaults: `{ judge: { modelName: "…" } }` makes `--judge.*`. */
+  helpers?: Readonly<Record<string, ServerDefaults | readonly ServerDefaults[]>>
   /** Where items come from. An array is shuffled and walked through over and over; others end when they end. */
   rows: Given<Row, EnvironmentContext<EnvironmentConfig & z.output<Own>>>
   /** @default true */
@@ -67,6 +69,7 @@ export function defineEnvironment<Row, Own extends z.ZodObject = z.ZodObject>(
       ...(definition.description === undefined ? {} : { description: definition.description }),
       ...(definition.defaults === undefined ? {} : { defaults: definition.defaults }),
       ...(definition.servers === undefined ? {} : { servers: definition.servers }),
+      ...(definition.helpers === undefined ? {} : { helpers: definition.helpers }),
     }
 
     readonly #context: EnvironmentContext<Config>

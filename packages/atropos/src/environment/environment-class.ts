@@ -17,6 +17,8 @@ export interface EnvironmentAbout {
   defaults?: Readonly<Record<string, unknown>>
   /** Its default inference server, or several. */
   servers?: ServerDefaults | readonly ServerDefaults[]
+  /** Inference servers beside the policy, with their defaults: `{ judge: { modelName: "…" } }` makes `--judge.*`. */
+  helpers?: Readonly<Record<string, ServerDefaults | readonly ServerDefaults[]>>
 }
 
 /** A class that `serve`, `process` and `evaluate` can make environments of. */

@@ -3,7 +3,7 @@ import type { Tokenizer } from "../chat/tokenizer.ts"
 import type { Logger } from "../runtime/logger.ts"
 import type { EnvironmentConfig } from "./config/environment-config.ts"
 import type { Random } from "./random.ts"
-import type { ScoredGroup } from "./groups/scored-group.ts"
+import type { TrajectoryGroup } from "./groups/trajectory-group.ts"
 import type { Evaluation, EvaluationResult } from "./evaluate/evaluation.ts"
 import type { GroupRun } from "./rollouts/group-run.ts"
 import type { Rollout, RolloutResult } from "./rollouts/rollout.ts"
@@ -21,7 +21,7 @@ export interface EnvironmentContext<Config extends EnvironmentConfig = Environme
 
 /** Groups of one item, and items to do next because of it. */
 export interface Collected<Item> {
-  groups: readonly ScoredGroup[]
+  groups: readonly TrajectoryGroup[]
   backlog?: readonly Item[]
 }
 
@@ -65,13 +65,13 @@ export abstract class Environment<Item = unknown, Config extends EnvironmentConf
   async collectTrajectories(
     item: Item,
     group: GroupRun<Config>,
-  ): Promise<ScoredGroup | readonly ScoredGroup[] | Collected<Item> | undefined> {
+  ): Promise<TrajectoryGroup | readonly TrajectoryGroup[] | Collected<Item> | undefined> {
     const rollouts = await group.run((rollout) => this.collectTrajectory(item, rollout))
     return group.score(rollouts)
   }
 
   /** Looks at a group before it is checked and sent; undefined drops it. */
-  postprocess(group: ScoredGroup, _item: Item): ScoredGroup | undefined | Promise<ScoredGroup | undefined> {
+  postprocess(group: TrajectoryGroup, _item: Item): TrajectoryGroup | undefined | Promise<TrajectoryGroup | undefined> {
     return group
   }
 

@@ -17,10 +17,10 @@ export const rolloutConfig = z.object({
     .default(false)
     .describe("ask providers for reasoning; on when reasoning_effort or max_reasoning_tokens is set"),
   reasoningEffort: z
-    .enum(["none", "minimal", "low", "medium", "high", "xhigh"])
+    .string()
     .nullable()
     .default(null)
-    .describe("how much a provider shall reason"),
+    .describe("how much a provider shall reason: none, minimal, low, medium, high or xhigh"),
   maxReasoningTokens: z
     .int()
     .min(1024)
@@ -106,12 +106,22 @@ export const loggingConfig = z.object({
     .describe("JSONL file for the groups; an existing file is kept, the new one gets a suffix _1, _2 …"),
 })
 
+export const distillationConfig = z.object({
+  teacherEnabled: z.boolean().default(false).describe("ask a teacher model; read by distillation environments only"),
+  teacherTopK: z
+    .int()
+    .min(-1)
+    .default(0)
+    .describe("teacher tokens per position, 0: the chosen one, -1: off; read by distillation environments only"),
+})
+
 /** Every environment's configuration. Extend it with `environmentConfig.extend({ … })`. */
 export const environmentConfig = z.object({
   ...rolloutConfig.shape,
   ...trainingConfig.shape,
   ...evaluationConfig.shape,
   ...loggingConfig.shape,
+  ...distillationConfig.shape,
 })
 
 export type EnvironmentConfig = z.output<typeof environmentConfig>
@@ -122,4 +132,5 @@ export const configTopics: readonly { title: string; fields: readonly string[] }
   { title: "training", fields: Object.keys(trainingConfig.shape) },
   { title: "evaluation", fields: Object.keys(evaluationConfig.shape) },
   { title: "logging", fields: Object.keys(loggingConfig.shape) },
+  { title: "distillation", fields: Object.keys(distillationConfig.shape) },
 ]

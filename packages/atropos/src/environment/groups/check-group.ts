@@ -1,4 +1,4 @@
-import type { ScoredGroup } from "./scored-group.ts"
+import type { TrajectoryGroup } from "./trajectory-group.ts"
 
 /** Why a group is not sent. */
 export const dropReasons = {
@@ -24,7 +24,7 @@ export interface GroupLimits {
 
 /** The reason against sending a group, or undefined when there is none. */
 export function checkGroup(
-  group: ScoredGroup,
+  group: TrajectoryGroup,
   limits: GroupLimits,
 ): { reason: DropReason; detail: string } | undefined {
   const { sequences } = group
@@ -50,7 +50,7 @@ export function checkGroup(
   return undefined
 }
 
-function findMalformed({ sequences }: ScoredGroup): string | undefined {
+function findMalformed({ sequences }: TrajectoryGroup): string | undefined {
   for (const [index, sequence] of sequences.entries()) {
     const length = sequence.tokens.length
     if (!Number.isFinite(sequence.score)) return `sequence ${index}: the score is ${sequence.score}`

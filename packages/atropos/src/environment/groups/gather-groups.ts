@@ -1,7 +1,7 @@
 import type { Session, SessionSequence } from "../../inference/session/session.ts"
 import { type EndedRollout, policyAgent } from "../rollouts/run-rollout.ts"
 import type { RolloutResult, Scoring } from "../rollouts/rollout.ts"
-import type { ScoredGroup, ScoredSequence } from "./scored-group.ts"
+import type { TrajectoryGroup, ScoredSequence } from "./trajectory-group.ts"
 
 /**
  * Makes groups of the rollouts of one item: the policy's sessions are one, those of each further agent another.
@@ -10,7 +10,7 @@ import type { ScoredGroup, ScoredSequence } from "./scored-group.ts"
 export function gatherGroups(
   rollouts: readonly EndedRollout<unknown>[],
   scoring: (value: unknown, index: number) => RolloutResult | undefined,
-): ScoredGroup[] {
+): TrajectoryGroup[] {
   const byAgent = new Map<string, { sequences: ScoredSequence[]; sessions: number }>()
   for (const rollout of rollouts) {
     if (rollout.status === "failed") continue

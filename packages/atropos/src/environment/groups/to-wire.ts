@@ -1,8 +1,8 @@
 import type { ScoredGroup as WireGroup } from "../../protocol/messages.ts"
-import type { ScoredGroup, ScoredSequence } from "./scored-group.ts"
+import type { TrajectoryGroup, ScoredSequence } from "./trajectory-group.ts"
 
 /** The group as the trajectory server takes it; keys that no sequence has are left out. */
-export function toWireGroup(group: ScoredGroup, environmentId?: number): WireGroup {
+export function toWireGroup(group: TrajectoryGroup, environmentId?: number): WireGroup {
   const { sequences } = group
   const params = generationParams(group)
   return {
@@ -36,7 +36,10 @@ function column(
   return { [name]: values.map((value) => (value === undefined ? filler : value)) }
 }
 
-function generationParams({ generationParams: given, sequences }: ScoredGroup): Record<string, unknown> | undefined {
+function generationParams({
+  generationParams: given,
+  sequences,
+}: TrajectoryGroup): Record<string, unknown> | undefined {
   const versions = sequences.map((sequence) =>
     (sequence.versions ?? []).map(({ version, start, end }) => ({ version, start, end })),
   )

@@ -2,7 +2,7 @@ import type { InferenceServer } from "../../inference/inference-server.ts"
 import type { Logger } from "../../runtime/logger.ts"
 import type { EnvironmentConfig } from "../config/environment-config.ts"
 import { gatherGroups } from "../groups/gather-groups.ts"
-import type { ScoredGroup } from "../groups/scored-group.ts"
+import type { TrajectoryGroup } from "../groups/trajectory-group.ts"
 import type { Random } from "../random.ts"
 import type { Rollout, RolloutResult } from "./rollout.ts"
 import { type EndedRollout, type OpenSession, runRollout } from "./run-rollout.ts"
@@ -60,15 +60,15 @@ export class GroupRun<Config extends EnvironmentConfig = EnvironmentConfig> {
   }
 
   /** Makes groups of ended rollouts: one of the policy's sessions, and one of each further agent's. */
-  score(rollouts: readonly EndedRollout<RolloutResult | undefined>[]): ScoredGroup[]
+  score(rollouts: readonly EndedRollout<RolloutResult | undefined>[]): TrajectoryGroup[]
   score<Value>(
     rollouts: readonly EndedRollout<Value>[],
     scoring: (value: Value, index: number) => RolloutResult | undefined,
-  ): ScoredGroup[]
+  ): TrajectoryGroup[]
   score(
     rollouts: readonly EndedRollout<unknown>[],
     scoring?: (value: unknown, index: number) => RolloutResult | undefined,
-  ): ScoredGroup[] {
+  ): TrajectoryGroup[] {
     return gatherGroups(rollouts, scoring ?? ((value) => value as RolloutResult | undefined))
   }
 }

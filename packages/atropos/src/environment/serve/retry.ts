@@ -28,8 +28,10 @@ export async function untilItWorks<Value>(call: () => Promise<Value>, options: R
       signal.throwIfAborted()
       if (isAtroposError(error) && !error.retryable) throw error
       const waitMs = Math.min(longestWaitMs, 250 * 2 ** attempt) * (0.5 + Math.random() / 2)
-      const log = attempt === 0 || attempt % 10 === 9 ? logger.warn : logger.debug
-      log(`${what}: ${error instanceof Error ? error.message : String(error)}; trying again`, { attempt: attempt + 1 })
+      const level = attempt === 0 || attempt % 10 === 9 ? "warn" : "debug"
+      logger[level](`${what}: ${error instanceof Error ? error.message : String(error)}; trying again`, {
+        attempt: attempt + 1,
+      })
       await sleep(waitMs, undefined, { signal })
     }
   }

@@ -8,7 +8,7 @@ import type { Logger } from "../../runtime/logger.ts"
 import type { EnvironmentConfig } from "../config/environment-config.ts"
 import type { Collected, Environment } from "../environment.ts"
 import { checkGroup, type DropReason } from "../groups/check-group.ts"
-import type { ScoredGroup } from "../groups/scored-group.ts"
+import type { TrajectoryGroup } from "../groups/trajectory-group.ts"
 import { toWireGroup } from "../groups/to-wire.ts"
 import { runEvaluation } from "../evaluate/run-evaluation.ts"
 import type { Random } from "../random.ts"
@@ -224,9 +224,9 @@ class ServeLoop<Item, Config extends EnvironmentConfig> {
     this.#options.logger.warn(`a rollout failed at ${describeFailure(rollout.failure)}`)
   }
 
-  async #deliver(groups: readonly ScoredGroup[], item: Item): Promise<void> {
+  async #deliver(groups: readonly TrajectoryGroup[], item: Item): Promise<void> {
     const { environment, config, client, logger } = this.#options
-    const ready: ScoredGroup[] = []
+    const ready: TrajectoryGroup[] = []
     for (const group of groups) {
       const processed = await environment.postprocess(group, item)
       if (processed === undefined) {
@@ -253,8 +253,8 @@ class ServeLoop<Item, Config extends EnvironmentConfig> {
 
   #drop(reason: DropReason, detail: string, count = 1): void {
     this.#summary.dropped[reason] = (this.#summary.dropped[reason] ?? 0) + count
-    const log = reason === "equal-scores" ? this.#options.logger.debug : this.#options.logger.warn
-    log(`dropped a group: ${detail}`, { reason })
+    const level = reason === "equal-scores" ? "debug" : "warn"
+    this.#options.logger[level](`dropped a group: ${detail}`, { reason })
   }
 
   #evaluate(step: number): void {
@@ -320,7 +320,7 @@ class ServeLoop<Item, Config extends EnvironmentConfig> {
 }
 
 function normalise<Item>(
-  collected: ScoredGroup | readonly ScoredGroup[] | Collected<Item> | undefined,
+  collected: TrajectoryGroup | readonly TrajectoryGroup[] | Collected<Item> | undefined,
 ): Collected<Item> {
   if (collected === undefined) return { groups: [] }
   if (isList(collected)) return { groups: collected }

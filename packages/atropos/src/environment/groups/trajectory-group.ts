@@ -25,7 +25,7 @@ export interface ScoredSequence {
 }
 
 /** The sequences of one item, scored together: what is sent, and never split. */
-export interface ScoredGroup {
+export interface TrajectoryGroup {
   sequences: readonly ScoredSequence[]
   /** What the trainer shall do otherwise for this group, e.g. `{ sft: true }`. */
   groupOverrides?: Readonly<Record<string, unknown>>

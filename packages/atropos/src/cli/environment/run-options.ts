@@ -1,0 +1,21 @@
+import { z } from "zod"
+
+import { logLevels } from "../../runtime/logger.ts"
+
+/** Flags of serve, process and evaluate without a namespace; the first four may also stand in the YAML file. */
+export const runOptions = z.object({
+  slurm: z.boolean().default(false).describe("take the inference servers from the Slurm job's nodes"),
+  testing: z.boolean().default(false).describe("let a model stub answer instead of the configured servers"),
+  maxNCompletions: z.int().default(8).describe("accepted for old command lines; nothing reads it"),
+  proxyUrl: z.string().nullable().default(null).describe("accepted for old command lines; ATROPOS_PROXY_URL works"),
+  config: z.string().nullable().default(null).describe("YAML file with env, openai and the flags above"),
+  allowUnknown: z.boolean().default(false).describe("warn of unknown keys in the YAML file instead of refusing it"),
+  json: z.boolean().default(false).describe("print results and log lines as JSON"),
+  quiet: z.boolean().default(false).describe("show no progress"),
+  logLevel: z.enum(logLevels).default("info").describe("least level of log lines"),
+})
+
+export type RunOptions = z.output<typeof runOptions>
+
+/** Keys of `runOptions` that a YAML file may have. */
+export const fileOptions = ["slurm", "testing", "max_n_completions", "proxy_url"]
