@@ -199,6 +199,12 @@ export interface PromptLogprobs {
   top: TopTokens
 }
 
+export interface CallOptions {
+  signal?: AbortSignal
+  /** @default the server's timeout */
+  timeoutMs?: number
+}
+
 /** One inference server, or a pool of them. All calls reject with an AtroposError that carries the server's own message and `retryable`. */
 export interface InferenceServer {
   readonly name: string

@@ -1,5 +1,8 @@
 import type {
   ChatCompletion,
+  ChatCompletions,
+  LogprobsMode,
+  PromptLogprobs,
   TextLogprob,
   TokenCompletion,
   ToolCall,
@@ -32,24 +35,21 @@ export function readUsage(body: JsonObject): Usage {
   }
 }
 
-/** A choice of `/completions` that was asked for token ids: exact, or an error. */
+/** A choice of a route that was asked for token ids (`/completions`, `/inference/v1/generate`): exact, or an error. */
 export function readTokenChoice(reader: AnswerReader, body: JsonObject, choice: JsonObject): TokenCompletion {
   const logprobs = reader.object(choice["logprobs"], "choices[].logprobs")
-  const spelled = spelledIds(logprobs["tokens"])
-  const ids = Array.isArray(choice["token_ids"]) ? reader.numbers(choice["token_ids"], "choices[].token_ids") : spelled
-  if (ids === undefined) {
-    throw reader.unreadable("choices[].token_ids", "a list", choice["token_ids"], noIdsHint)
-  }
-  const values = reader.numbers(logprobs["token_logprobs"], "choices[].logprobs.token_logprobs")
-  checkLengths(reader, ids, values)
-  const top = spelled === undefined ? undefined : readTopByText(logprobs["top_logprobs"])
+  const sampled = readSampled(reader, logprobs)
+  const said = choice["token_ids"]
+  const ids = Array.isArray(said) ? reader.numbers(said, "choices[].token_ids") : sampled.ids
+  if (ids === undefined) throw reader.unreadable("choices[].token_ids", "a list", said, noIdsHint)
+  checkLengths(reader, ids, sampled.logprobs)
   return {
     tokenIds: ids,
-    logprobs: values,
+    logprobs: sampled.logprobs,
     text: typeof choice["text"] === "string" ? choice["text"] : "",
     finishReason: readFinishReason(choice["finish_reason"]),
     versions: readSpans(body, choice),
-    ...(top === undefined ? {} : { top }),
+    ...(sampled.top === undefined ? {} : { top: sampled.top }),
   }
 }
 
@@ -66,33 +66,108 @@ function checkLengths(reader: AnswerReader, ids: readonly number[], logprobs: re
   }
 }
 
-/** The ids in `"token_id:123"` spellings; undefined when the tokens are text. */
-function spelledIds(tokens: unknown): number[] | undefined {
-  if (!Array.isArray(tokens) || tokens.length === 0) return undefined
-  const ids = tokens.map(spelledId)
-  return ids.every((id) => id !== undefined) ? ids : undefined
+/** Logprobs of the sampled tokens, with what ids stand beside them: parallel lists, or one object a token. */
+function readSampled(
+  reader: AnswerReader,
+  logprobs: JsonObject,
+): { logprobs: number[]; ids: number[] | undefined; top: TopTokens | undefined } {
+  const { content, tokens, token_logprobs: values, top_logprobs: tops } = logprobs
+  if (Array.isArray(content)) {
+    const entries = reader.objects(content, "choices[].logprobs.content")
+    const ids = entries.map((entry) => entry["token_id"])
+    const exact = entries.length > 0 && ids.every((id) => typeof id === "number")
+    return {
+      logprobs: entries.map((entry) => reader.number(entry["logprob"], "choices[].logprobs.content[].logprob")),
+      ids: exact ? ids : undefined,
+      top: exact ? topTokens(entries.map((entry) => rankedEntries(entry["top_logprobs"]))) : undefined,
+    }
+  }
+  const ids = Array.isArray(tokens) && tokens.length > 0 ? tokens.map(spelledId) : []
+  const exact = ids.length > 0 && ids.every((id) => id !== undefined)
+  return {
+    logprobs: reader.numbers(values, "choices[].logprobs.token_logprobs"),
+    ids: exact ? ids : undefined,
+    top: exact && Array.isArray(tops) ? topTokens(tops.map(spelledEntries)) : undefined,
+  }
 }
 
+/** The id in a `"token_id:123"` spelling. */
 function spelledId(token: unknown): number | undefined {
   const digits = typeof token === "string" ? /^token_id:(\d+)$/.exec(token)?.[1] : undefined
   return digits === undefined ? undefined : Number(digits)
 }
 
-/** Objects from spelled id to logprob; vLLM puts the sampled token first, whatever its rank. */
-function readTopByText(positions: unknown): TopTokens | undefined {
-  if (!Array.isArray(positions)) return undefined
-  const top: TopTokens = { tokenIds: [], logprobs: [] }
-  for (const position of positions) {
-    const entries = isObject(position)
-      ? Object.entries(position)
-          .map(([token, logprob]) => [spelledId(token), logprob] as const)
-          .filter((entry): entry is [number, number] => entry[0] !== undefined && typeof entry[1] === "number")
-          .toSorted((a, b) => b[1] - a[1])
-      : []
-    top.tokenIds.push(entries.map(([id]) => id))
-    top.logprobs.push(entries.map(([, logprob]) => logprob))
+type TopEntries = (readonly [id: number, logprob: number])[]
+
+function spelledEntries(position: unknown): TopEntries {
+  if (!isObject(position)) return []
+  return Object.entries(position).flatMap(([token, logprob]) => {
+    const id = spelledId(token)
+    return id !== undefined && typeof logprob === "number" ? [[id, logprob] as const] : []
+  })
+}
+
+function rankedEntries(entries: unknown): TopEntries {
+  if (!Array.isArray(entries)) return []
+  return entries.flatMap((entry) =>
+    isObject(entry) && typeof entry["token_id"] === "number" && typeof entry["logprob"] === "number"
+      ? [[entry["token_id"], entry["logprob"]] as const]
+      : [],
+  )
+}
+
+/** Best first: vLLM puts the sampled token first, whatever its rank. */
+function topTokens(positions: readonly TopEntries[]): TopTokens {
+  const sorted = positions.map((entries) => entries.toSorted((a, b) => b[1] - a[1]))
+  return {
+    tokenIds: sorted.map((entries) => entries.map(([id]) => id)),
+    logprobs: sorted.map((entries) => entries.map(([, logprob]) => logprob)),
   }
-  return top
+}
+
+/** The prompt's logprobs as vLLM gives them: an object from id to `{logprob, rank}` a position, null for the first. */
+export function readPromptLogprobs(
+  reader: AnswerReader,
+  positions: unknown,
+  prompt: readonly number[],
+  topK: number,
+): PromptLogprobs {
+  const list = reader.array(positions, "prompt_logprobs")
+  if (list.length !== prompt.length) {
+    throw reader.unreadable(
+      "prompt_logprobs",
+      `${prompt.length} entries, one a prompt token`,
+      list,
+      `received ${list.length}`,
+    )
+  }
+  const result: PromptLogprobs = { logprobs: [], top: { tokenIds: [], logprobs: [] } }
+  list.forEach((position, index) => {
+    const entries = isObject(position)
+      ? Object.entries(position).map(([id, said]) => ({
+          id: Number(id),
+          logprob: isObject(said) ? reader.number(said["logprob"], "prompt_logprobs[].logprob") : Number(said),
+          rank: isObject(said) && typeof said["rank"] === "number" ? said["rank"] : undefined,
+        }))
+      : []
+    const own = entries.find(({ id }) => id === prompt[index])
+    if (index > 0 && own === undefined) {
+      throw reader.unreadable(
+        `prompt_logprobs[${index}]`,
+        `an object with the prompt's token ${prompt[index]}`,
+        position,
+      )
+    }
+    // The prompt's own token is listed even when it is not among the best.
+    const best = entries
+      .toSorted((a, b) => (a.rank ?? 0) - (b.rank ?? 0) || b.logprob - a.logprob)
+      .filter(({ rank }) => rank === undefined || rank <= topK)
+      .slice(0, topK)
+    result.logprobs.push(own?.logprob ?? null)
+    result.top.tokenIds.push(best.map(({ id }) => id))
+    result.top.logprobs.push(best.map(({ logprob }) => logprob))
+  })
+  return result
 }
 
 /** vLLM says it in the choice; SGLang beside the choices, and of the first one only. */
@@ -107,7 +182,7 @@ function readSpans(body: JsonObject, choice: JsonObject): VersionSpan[] {
 }
 
 /** A choice of `/chat/completions` or, with its text as the message, of `/completions`. */
-export function readChatChoice(reader: AnswerReader, body: JsonObject, choice: JsonObject): ChatCompletion {
+function readChatChoice(reader: AnswerReader, body: JsonObject, choice: JsonObject): ChatCompletion {
   const message = isObject(choice["message"]) ? choice["message"] : { content: choice["text"] }
   const content = message["content"]
   const reasoning = message["reasoning"] ?? message["reasoning_content"]
@@ -130,13 +205,20 @@ export function readChatChoice(reader: AnswerReader, body: JsonObject, choice: J
   }
 }
 
-export function readPromptTokenIds(
+/** A whole answer of a chat or text route. */
+export function readChatAnswer(
   reader: AnswerReader,
   body: JsonObject,
-  choice: JsonObject | undefined,
-): number[] | undefined {
-  const ids = body["prompt_token_ids"] ?? choice?.["prompt_token_ids"]
-  return Array.isArray(ids) ? reader.numbers(ids, "prompt_token_ids") : undefined
+  said: { logprobsMode: LogprobsMode; departures: readonly string[] },
+): ChatCompletions {
+  const choices = readChoices(reader, body)
+  const ids = body["prompt_token_ids"] ?? choices[0]?.["prompt_token_ids"]
+  return {
+    choices: choices.map((choice) => readChatChoice(reader, body, choice)),
+    ...(Array.isArray(ids) ? { promptTokenIds: reader.numbers(ids, "prompt_token_ids") } : {}),
+    ...said,
+    usage: readUsage(body),
+  }
 }
 
 function readToolCalls(calls: unknown): ToolCall[] {

@@ -1,4 +1,4 @@
-import type { ChatRequest, SamplingOptions } from "../inference-server.ts"
+import type { ChatRequest, RequestOptions, SamplingOptions } from "../inference-server.ts"
 import { resolveSampling } from "../sampling.ts"
 
 /** All sampling parameters by name, for the OpenAI routes of vLLM and SGLang, which fill gaps from the model's files. */
@@ -32,6 +32,13 @@ export function givenSampling(options: Partial<SamplingOptions>): Record<string,
     frequency_penalty: options.frequencyPenalty,
     ...furtherSampling(options),
   })
+}
+
+/** Everything named on training requests; an evaluation without wishes is left to the model's own defaults. */
+export function chatSampling(sampling: Partial<SamplingOptions>, options: RequestOptions): Record<string, unknown> {
+  if (options.split === "eval") return givenSampling(sampling)
+  const { max_tokens: limit, ...named } = namedSampling({ maxTokens: 0, ...sampling })
+  return sampling.maxTokens === undefined ? named : { ...named, max_tokens: limit }
 }
 
 function furtherSampling(options: Partial<SamplingOptions>): Record<string, unknown> {

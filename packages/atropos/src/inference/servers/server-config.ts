@@ -1,10 +1,9 @@
+import type { Tokenizer } from "../../chat/tokenizer.ts"
 import type { LogprobsMode, ReasoningOptions } from "../inference-server.ts"
-
-export type ServerType = "openai" | "vllm" | "sglang" | "trl" | "atropos-vllm"
 
 /** What an adapter is made of. */
 export interface ServerOptions {
-  /** Used as given; routes are appended. vLLM's and SGLang's own routes stand beside its `/v1`. */
+  /** Used as given; routes are appended. The own routes of vLLM and SGLang stand beside its `/v1`. */
   baseUrl: string
   /** Sent as a bearer token when it is not empty. */
   apiKey?: string | undefined
@@ -12,10 +11,14 @@ export interface ServerOptions {
   model: string
   /** Of one request, from sending to the last byte. @default 1_200_000 */
   timeoutMs?: number
-  /** Sent with every chat that does not skip it. */
+  /** Sent with every chat that does not skip it (OpenAI-compatible servers). */
   reasoning?: ReasoningOptions
+  /** How reasoning is asked for: "tokens" for providers that take no effort. @default "effort" */
+  reasoningUnit?: "effort" | "tokens"
   /** What the server's logprobs are of, when its settings differ from its kind's default. */
   logprobsMode?: LogprobsMode
+  /** The model's; TRL's server needs it, since it answers ids only, and prompts are checked against its size. */
+  tokenizer?: Tokenizer
 }
 
 export const defaultTimeoutMs = 1_200_000

@@ -1,0 +1,124 @@
+import type {
+  CallOptions,
+  ChatCompletions,
+  ChatRequest,
+  InferenceServer,
+  PromptLogprobs,
+  RequestOptions,
+  SamplingOptions,
+  TokenCompletions,
+} from "../inference-server.ts"
+import { applyReasoning, isOfficialOpenAi } from "../reasoning.ts"
+import { samplingDepartures } from "../sampling.ts"
+import { isAtroposError } from "../../runtime/errors.ts"
+import { probeTimeoutMs, ServerConnection } from "./connection.ts"
+import { readChatAnswer } from "./openai-answers.ts"
+import { chatFields, givenSampling } from "./openai-bodies.ts"
+import { joinUrl, type ServerOptions } from "./server-config.ts"
+
+/**
+ * Any provider with OpenAI's routes. None tells token ids, so it serves chats and texts and refuses `completeTokens`.
+ * May answer with fewer choices than asked for (providers that ignore `n`): the pool asks for the rest.
+ */
+export class OpenAiCompatibleServer implements InferenceServer {
+  readonly name: string
+  readonly baseUrl: string
+  readonly #connection: ServerConnection
+  readonly #official: boolean
+
+  constructor(options: ServerOptions) {
+    this.#connection = new ServerConnection("OpenAI-compatible server", options)
+    this.baseUrl = options.baseUrl
+    this.name = this.#connection.name
+    this.#official = isOfficialOpenAi(options.baseUrl)
+  }
+
+  async chat(request: ChatRequest, options: RequestOptions = {}): Promise<ChatCompletions> {
+    const { options: server } = this.#connection
+    const sampling = request.sampling ?? {}
+    const plain = {
+      model: server.model,
+      ...chatFields(request),
+      ...this.#sampling(sampling, options),
+      ...(request.logprobs ? { logprobs: true, top_logprobs: sampling.topLogprobs ?? 0 } : {}),
+    }
+    const reasoning = request.skipReasoning ? undefined : server.reasoning
+    const body =
+      reasoning === undefined
+        ? plain
+        : applyReasoning(plain, reasoning, { official: this.#official, unit: server.reasoningUnit ?? "effort" })
+    return this.#ask("/chat/completions", { ...body, ...sampling.extra }, sampling, options)
+  }
+
+  async complete(prompt: string, sampling: SamplingOptions, options: RequestOptions = {}): Promise<ChatCompletions> {
+    const body = {
+      model: this.#connection.options.model,
+      prompt,
+      ...this.#sampling(sampling, options),
+      ...(sampling.topLogprobs === undefined ? {} : { logprobs: sampling.topLogprobs }),
+      ...sampling.extra,
+    }
+    return this.#ask("/completions", body, sampling, options)
+  }
+
+  completeTokens(_prompt: readonly number[], _sampling: SamplingOptions): Promise<TokenCompletions> {
+    return Promise.reject(this.#noIds())
+  }
+
+  promptLogprobs(): Promise<PromptLogprobs> {
+    return Promise.reject(this.#noIds())
+  }
+
+  async health(options: { signal?: AbortSignal } = {}): Promise<void> {
+    try {
+      await this.#connection.transport.text({
+        url: joinUrl(this.baseUrl, "/models"),
+        signal: options.signal,
+        timeoutMs: probeTimeoutMs,
+      })
+    } catch (error) {
+      // Providers without a model list, or with one behind another key, are no less alive.
+      const status = isAtroposError(error, "inference-request") ? error.facts["status"] : undefined
+      if (typeof status !== "number" || status >= 500) throw error
+    }
+  }
+
+  policyVersion(): Promise<undefined> {
+    return Promise.resolve(undefined)
+  }
+
+  call(method: "GET" | "POST", path: string, body?: unknown, options: CallOptions = {}): Promise<unknown> {
+    return this.#connection.call(method, path, body, options)
+  }
+
+  close(): Promise<void> {
+    return this.#connection.transport.close()
+  }
+
+  /** Providers refuse what they do not know, so only the parameters that all have are named unasked. */
+  #sampling(sampling: Partial<SamplingOptions>, options: RequestOptions): Record<string, unknown> {
+    const named = options.split === "eval" ? {} : { temperature: 1, ...(this.#official ? {} : { top_p: 1 }) }
+    return { ...named, ...givenSampling(sampling) }
+  }
+
+  async #ask(
+    path: string,
+    body: Record<string, unknown>,
+    sampling: Partial<SamplingOptions>,
+    options: RequestOptions,
+  ): Promise<ChatCompletions> {
+    const { reader, options: server } = this.#connection
+    const answer = await this.#connection.askOpenAi(joinUrl(this.baseUrl, path), body, options)
+    return readChatAnswer(reader, answer, {
+      logprobsMode: server.logprobsMode ?? "raw",
+      departures: samplingDepartures(sampling),
+    })
+  }
+
+  #noIds(): Error {
+    return this.#connection.unsupported(
+      "tells no token ids",
+      "exact tokens need vLLM, SGLang or TRL: set server_type to what the server is",
+    )
+  }
+}
