@@ -19,4 +19,12 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     summary: "Serve a fake model with the routes of real inference servers",
     load: async () => (await import("./stub.ts")).command,
   },
+  policy: {
+    summary: "Serve the embedded policy, a tiny transformer that a trainer can update",
+    load: async () => (await import("./policy.ts")).loadPolicyCommand(),
+  },
+  grpo: {
+    summary: "Train the embedded policy on scored groups",
+    load: async () => (await import("./grpo.ts")).loadGrpoCommand(),
+  },
 }
