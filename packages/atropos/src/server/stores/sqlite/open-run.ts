@@ -2,13 +2,16 @@ import { closeSync, existsSync, fsyncSync, openSync, readSync, renameSync, rmSyn
 import type { DatabaseSync } from "node:sqlite"
 import { join } from "node:path"
 import { loadSqlite } from "./load-sqlite.ts"
-import { applicationId, migrate, migrations, readPragma } from "./schema.ts"
-import { damagedRun, foreignFile, newerRun } from "./sqlite-errors.ts"
+import { applicationId, migrate, migrations, readPragma, runFileName } from "./schema.ts"
+import { RunDatabase } from "./run-database.ts"
+import { damagedRun, describeSqliteError, foreignFile, newerRun, sqliteErrorCode } from "./sqlite-errors.ts"
+import { readWriteAheadLog } from "./write-ahead-log.ts"
 
 /** Pages this large write and read payloads at two to three times the speed of SQLite's usual 4096. */
 const pageBytes = 16_384
 
-export const runFileName = "run.sqlite"
+/** SQLite's result code for, among others, a table that is not there. */
+const unknownTable = 1
 
 /**
  * Opens a folder's run for writing, or lays a new one. The caller holds the run's lock.
@@ -19,16 +22,17 @@ export const runFileName = "run.sqlite"
 export async function openRun(directory: string, maxFileBytes: number | null): Promise<DatabaseSync> {
   const { DatabaseSync } = await loadSqlite()
   const file = join(directory, runFileName)
-  if (existsSync(file)) inspectHeader(file)
-  else {
+  if (existsSync(file)) {
+    inspectBytes(file)
+    // A connection that can not write leaves the log alone when it closes.
+    inspectTables(file, new DatabaseSync(file, { readOnly: true }))
+  } else {
     if (existsSync(`${file}-wal`)) throw damagedRun(file, "it is missing, and its -wal file is there")
     layRun(directory, file, (path) => new DatabaseSync(path))
   }
   const database = new DatabaseSync(file)
   try {
     database.exec("PRAGMA synchronous = FULL; PRAGMA cache_size = -8192; PRAGMA wal_autocheckpoint = 4096")
-    const version = readPragma(database, "user_version")
-    if (version > migrations.length) throw newerRun(file, version, migrations.length)
     if (maxFileBytes !== null) database.exec(`PRAGMA max_page_count = ${Math.ceil(maxFileBytes / pageBytes)}`)
     migrate(database)
     return database
@@ -59,7 +63,8 @@ function layRun(directory: string, file: string, open: (path: string) => Databas
   closeSync(folder)
 }
 
-function inspectHeader(file: string): void {
+/** Finds what is wrong with the file without SQLite, which would overlook some of it. */
+function inspectBytes(file: string): void {
   const bytes = statSync(file).size
   if (bytes === 0) throw damagedRun(file, "it is empty")
   const header = Buffer.alloc(100)
@@ -72,8 +77,32 @@ function inspectHeader(file: string): void {
   if (header.toString("latin1", 0, 16) !== "SQLite format 3\0") {
     throw foreignFile(file, "it does not begin like an SQLite file")
   }
-  const found = header.readUInt32BE(68)
-  if (found !== applicationId) {
-    throw foreignFile(file, `it is an SQLite file of another program (application_id ${found})`)
+  const application = header.readUInt32BE(68)
+  if (application !== applicationId) {
+    throw foreignFile(file, `it is an SQLite file of another program (application_id ${application})`)
+  }
+  const logFile = `${file}-wal`
+  const log = existsSync(logFile) ? readWriteAheadLog(logFile) : null
+  if (log !== null && log.damage !== null) throw damagedRun(file, log.damage)
+  // SQLite counts 64 KiB pages, which do not fit its 16 bits, as 1.
+  const pageSize = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16)
+  const pages = log?.databasePages ?? header.readUInt32BE(28)
+  for (let page = Math.floor(bytes / pageSize) + 1; page <= pages; page++) {
+    if (log?.pages.has(page) !== true) {
+      throw damagedRun(file, `it was cut short: it has ${bytes} of ${pages * pageSize} bytes`)
+    }
+  }
+}
+
+function inspectTables(file: string, database: DatabaseSync): void {
+  try {
+    const version = readPragma(database, "user_version")
+    if (version > migrations.length) throw newerRun(file, version, migrations.length)
+    if (version === migrations.length) RunDatabase.prepare(database)
+  } catch (error) {
+    if (sqliteErrorCode(error) === unknownTable) throw damagedRun(file, String(error), error)
+    throw describeSqliteError(error, file)
+  } finally {
+    database.close()
   }
 }

@@ -5,7 +5,7 @@ import { crc32 as zlibCrc32 } from "node:zlib"
 import { unknownGroup } from "../store-errors.ts"
 import { loadSqlite } from "./load-sqlite.ts"
 import { packError, type ReaderOptions, type ReadReply, type ReadRequest } from "./messages.ts"
-import { runFileName } from "./open-run.ts"
+import { runFileName } from "./schema.ts"
 import { damagedRun, describeSqliteError } from "./sqlite-errors.ts"
 
 async function start(port: MessagePort, { directory }: ReaderOptions): Promise<void> {

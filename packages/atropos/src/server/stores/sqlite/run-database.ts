@@ -1,12 +1,15 @@
 import { crc32 as zlibCrc32 } from "node:zlib"
 import type { DatabaseSync, StatementSync } from "node:sqlite"
+import type { AtroposError } from "../../../runtime/errors.ts"
 import { duplicateGroup } from "../store-errors.ts"
 import type { Commit, Recovered } from "../store.ts"
+import { damagedRun } from "./sqlite-errors.ts"
 
 /** Bytes the file holds, as its `totals` row says. */
 export interface Totals {
   payloadBytes: number
   releasedBytes: number
+  events: number
   eventBytes: number
   snapshotBytes: number
 }
@@ -19,22 +22,26 @@ const dropsAtOnce = 256
  * locks. When a call throws, the transaction is gone and the totals are what the file says.
  */
 export class RunDatabase {
+  readonly #file: string
   readonly #database: DatabaseSync
   readonly #retainBytes: number
-  readonly #statements: Readonly<Record<keyof typeof statements, StatementSync>>
+  readonly #statements: Statements
   #totals: Totals
   #run: number
 
-  constructor(database: DatabaseSync, retainBytes: number) {
+  constructor(file: string, database: DatabaseSync, retainBytes: number) {
+    this.#file = file
     this.#database = database
     this.#retainBytes = retainBytes
-    const prepared: Partial<Record<keyof typeof statements, StatementSync>> = {}
-    for (const name of Object.keys(statements) as (keyof typeof statements)[]) {
-      prepared[name] = database.prepare(statements[name])
-    }
-    this.#statements = prepared as Record<keyof typeof statements, StatementSync>
+    this.#statements = RunDatabase.prepare(database)
     this.#totals = this.#readTotals()
     this.#run = this.#readRun()
+  }
+
+  /** Throws when a table or column is missing. */
+  static prepare(database: DatabaseSync): Statements {
+    const names = Object.keys(statements) as (keyof typeof statements)[]
+    return Object.fromEntries(names.map((name) => [name, database.prepare(statements[name])])) as Statements
   }
 
   get totals(): Readonly<Totals> {
@@ -42,11 +49,17 @@ export class RunDatabase {
   }
 
   recover(): Recovered {
-    const snapshot = this.#statements.readSnapshot.get()
-    return {
-      snapshot: snapshot === undefined ? null : String(snapshot["state"]),
-      events: this.#statements.readEvents.all().map((row) => String(row["event"])),
+    const row = this.#statements.readSnapshot.get()
+    const snapshot = row === undefined ? null : String(row["state"])
+    if (row !== undefined && zlibCrc32(String(row["state"])) !== row["crc32"]) throw this.#damaged("its snapshot")
+    const events: string[] = []
+    for (const { event, crc32 } of this.#statements.readEvents.iterate()) {
+      const text = String(event)
+      if (zlibCrc32(text) !== crc32) throw this.#damaged(`event ${events.length} since the last snapshot`)
+      events.push(text)
     }
+    if (events.length !== this.#totals.events) throw this.#damaged(`the list of ${this.#totals.events} events`)
+    return { snapshot, events }
   }
 
   /** All of them or none, durable on return. */
@@ -60,7 +73,8 @@ export class RunDatabase {
   compact(snapshot: string): void {
     this.#transact(() => {
       this.#statements.deleteEvents.run()
-      this.#statements.writeSnapshot.run(snapshot)
+      this.#statements.writeSnapshot.run(snapshot, zlibCrc32(snapshot))
+      this.#totals.events = 0
       this.#totals.eventBytes = 0
       this.#totals.snapshotBytes = snapshot.length
     })
@@ -76,7 +90,8 @@ export class RunDatabase {
       beginRun.run(this.#run, new Date().toISOString())
     }
     for (const event of commit.events) {
-      insertEvent.run(event)
+      insertEvent.run(event, zlibCrc32(event))
+      totals.events += 1
       totals.eventBytes += event.length
     }
     for (const { groupId, segment, crc32, jsonBytes } of commit.payloads) {
@@ -110,8 +125,8 @@ export class RunDatabase {
     this.#database.exec("BEGIN IMMEDIATE")
     try {
       work()
-      const { payloadBytes, releasedBytes, eventBytes, snapshotBytes } = this.#totals
-      this.#statements.writeTotals.run(payloadBytes, releasedBytes, eventBytes, snapshotBytes)
+      const { payloadBytes, releasedBytes, events, eventBytes, snapshotBytes } = this.#totals
+      this.#statements.writeTotals.run(payloadBytes, releasedBytes, events, eventBytes, snapshotBytes)
       this.#database.exec("COMMIT")
     } catch (error) {
       // SQLite has rolled back by itself after some errors, such as a full disk.
@@ -123,10 +138,12 @@ export class RunDatabase {
   }
 
   #readTotals(): Totals {
-    const row = this.#statements.readTotals.get() ?? {}
+    const row = this.#statements.readTotals.get()
+    if (row === undefined) throw this.#damaged("the row of totals")
     return {
       payloadBytes: Number(row["payload_bytes"]),
       releasedBytes: Number(row["released_bytes"]),
+      events: Number(row["events"]),
       eventBytes: Number(row["event_bytes"]),
       snapshotBytes: Number(row["snapshot_bytes"]),
     }
@@ -135,18 +152,25 @@ export class RunDatabase {
   #readRun(): number {
     return Number(this.#statements.readRun.get()?.["run"])
   }
+
+  #damaged(what: string): AtroposError {
+    return damagedRun(this.#file, `${what} is not what was written`)
+  }
 }
 
+type Statements = Readonly<Record<keyof typeof statements, StatementSync>>
+
 const statements = {
-  readSnapshot: "SELECT state FROM snapshot",
-  readEvents: "SELECT event FROM events ORDER BY position",
+  readSnapshot: "SELECT state, crc32 FROM snapshot",
+  readEvents: "SELECT event, crc32 FROM events ORDER BY position",
   readTotals: "SELECT * FROM totals",
   readRun: "SELECT max(run) AS run FROM runs",
-  writeTotals: "UPDATE totals SET payload_bytes = ?, released_bytes = ?, event_bytes = ?, snapshot_bytes = ?",
-  writeSnapshot: "INSERT OR REPLACE INTO snapshot VALUES (1, ?)",
+  writeTotals:
+    "UPDATE totals SET payload_bytes = ?, released_bytes = ?, events = ?, event_bytes = ?, snapshot_bytes = ?",
+  writeSnapshot: "INSERT OR REPLACE INTO snapshot VALUES (1, ?, ?)",
   deleteEvents: "DELETE FROM events",
   beginRun: "INSERT INTO runs VALUES (?, ?)",
-  insertEvent: "INSERT INTO events (event) VALUES (?)",
+  insertEvent: "INSERT INTO events (event, crc32) VALUES (?, ?)",
   insertGroup: `INSERT OR IGNORE INTO groups (id, run, segment_bytes, segment_crc32, json_bytes, json_crc32)
                 VALUES (?, ?, ?, ?, ?, ?)`,
   insertPayload: "INSERT INTO payloads VALUES (?, ?)",

@@ -1,5 +1,7 @@
 import type { DatabaseSync } from "node:sqlite"
 
+export const runFileName = "run.sqlite"
+
 /** "Atro" in the file's header: what `file` and we know a run by. */
 export const applicationId = 0x4174_726f
 
@@ -7,13 +9,14 @@ export const applicationId = 0x4174_726f
  * The layout of a run's file, one step a version: version n is what the first n steps make, and the file says its
  * version as `PRAGMA user_version`. A step that was once released never changes; a change is a further step.
  *
- * `groups` and `payloads` are apart so that a walk over groups does not read payload pages.
+ * `groups` and `payloads` are apart so that a walk over groups does not read payload pages. The checksums are there because
+ * SQLite has none of its own for what has left its log.
  */
 export const migrations: readonly string[] = [
   `
   CREATE TABLE runs (run INTEGER PRIMARY KEY, began_at TEXT NOT NULL);
-  CREATE TABLE snapshot (only INTEGER PRIMARY KEY CHECK (only = 1), state TEXT NOT NULL);
-  CREATE TABLE events (position INTEGER PRIMARY KEY, event TEXT NOT NULL);
+  CREATE TABLE snapshot (only INTEGER PRIMARY KEY CHECK (only = 1), state TEXT NOT NULL, crc32 INTEGER NOT NULL);
+  CREATE TABLE events (position INTEGER PRIMARY KEY, event TEXT NOT NULL, crc32 INTEGER NOT NULL);
   CREATE TABLE groups (
     id INTEGER PRIMARY KEY,
     run INTEGER NOT NULL,
@@ -29,10 +32,11 @@ export const migrations: readonly string[] = [
     only INTEGER PRIMARY KEY CHECK (only = 1),
     payload_bytes INTEGER NOT NULL,
     released_bytes INTEGER NOT NULL,
+    events INTEGER NOT NULL,
     event_bytes INTEGER NOT NULL,
     snapshot_bytes INTEGER NOT NULL
   );
-  INSERT INTO totals VALUES (1, 0, 0, 0, 0);
+  INSERT INTO totals VALUES (1, 0, 0, 0, 0, 0);
   `,
 ]
 

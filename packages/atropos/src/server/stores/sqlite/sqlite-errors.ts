@@ -31,7 +31,7 @@ export function describeSqliteError(error: unknown, file: string): AtroposError 
 export function damagedRun(file: string, finding: string, cause?: unknown): AtroposError {
   return new AtroposError(
     "store-damaged",
-    `${file} is damaged: ${finding}. It was left as it is. Copy it (with its -wal file) first; then save what can be read with ` +
+    `${file} is damaged: ${finding}. It was neither repaired nor replaced. Copy it (with its -wal file) first; then save what can be read with ` +
       `\`sqlite3 ${file} ".recover" | sqlite3 recovered.sqlite\`, or start a new run in another --data-dir.`,
     { facts: { file }, ...(cause === undefined ? {} : { cause }) },
   )

@@ -4,11 +4,11 @@
  */
 import { join } from "node:path"
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads"
-import { isAtroposError } from "../../../runtime/errors.ts"
 import { isChange, type Job, packError, type WriterOptions, type WriterReply, type WriterRequest } from "./messages.ts"
-import { openRun, runFileName } from "./open-run.ts"
+import { openRun } from "./open-run.ts"
 import { RunDatabase } from "./run-database.ts"
 import { lockRun } from "./run-lock.ts"
+import { runFileName } from "./schema.ts"
 import { describeSqliteError } from "./sqlite-errors.ts"
 
 /** A transaction ends at about this many bytes of payload, so that the first in it does not wait for ever. */
@@ -141,25 +141,21 @@ function payloadBytes(commit: CommitJob): number {
 
 async function start(port: MessagePort, { directory, retainBytes, maxFileBytes }: WriterOptions): Promise<void> {
   const file = join(directory, runFileName)
+  const closers: (() => void)[] = []
+  const close = (): void => closers.reverse().forEach((closeOne) => closeOne())
   const reply = (message: WriterReply): void => port.postMessage(message)
   try {
     const lock = await lockRun(directory)
-    try {
-      const database = await openRun(directory, maxFileBytes)
-      const close = (): void => {
-        database.close()
-        lock.release()
-      }
-      const run = new RunDatabase(database, retainBytes)
-      const writer = new Writer(port, file, run, close)
-      port.on("message", (request: WriterRequest) => writer.drain(request))
-      reply({ type: "opened", totals: { ...run.totals } })
-    } catch (error) {
-      lock.release()
-      throw error
-    }
+    closers.push(() => lock.release())
+    const database = await openRun(directory, maxFileBytes)
+    closers.push(() => database.close())
+    const run = new RunDatabase(file, database, retainBytes)
+    const writer = new Writer(port, file, run, close)
+    port.on("message", (request: WriterRequest) => writer.drain(request))
+    reply({ type: "opened", totals: { ...run.totals } })
   } catch (error) {
-    reply({ type: "refused", error: packError(isAtroposError(error) ? error : describeSqliteError(error, file)) })
+    close()
+    reply({ type: "refused", error: packError(describeSqliteError(error, file)) })
     port.close()
   }
 }
