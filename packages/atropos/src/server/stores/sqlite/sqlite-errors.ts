@@ -3,6 +3,9 @@ import { AtroposError, isAtroposError } from "../../../runtime/errors.ts"
 /** SQLite's primary result codes that mean something of their own here. */
 const sqlite = { ioError: 10, corrupt: 11, full: 13, cannotOpen: 14, readOnly: 8, notDatabase: 26 } as const
 
+/** SQLITE_IOERR_SHMSIZE. */
+const logIndexFull = 4874
+
 /** The primary result code of an error thrown by `node:sqlite`, if it is one. */
 export function sqliteErrorCode(error: unknown): number | null {
   return error instanceof Error && "errcode" in error && typeof error.errcode === "number" ? error.errcode & 0xff : null
@@ -61,6 +64,9 @@ export function lockedRun(directory: string, cause: unknown): AtroposError {
   )
 }
 
+/** Of the files beside the database: SQLite's index of its log, and those we write ourselves. */
 function isOutOfSpace(error: unknown): boolean {
-  return error instanceof Error && "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT")
+  if (!(error instanceof Error)) return false
+  if ("errcode" in error && error.errcode === logIndexFull) return true
+  return "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT")
 }
