@@ -27,4 +27,8 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     summary: "Train the embedded policy on scored groups",
     load: async () => (await import("./grpo.ts")).loadGrpoCommand(),
   },
+  quickstart: {
+    summary: "Run the whole loop on this machine until a tiny model has learned to reverse digits",
+    load: async () => (await import("./quickstart.ts")).quickstart,
+  },
 }

@@ -10,20 +10,20 @@ import { importTrainer } from "./workspace-parts.ts"
 /** `packages/trainer/src/policy/serve-policy.ts` */
 export interface PolicyModule {
   policySettings: z.ZodObject
-  servePolicy(settings: object, logger: Logger): Promise<{ address: string; close(): Promise<void> }>
+  servePolicy: (settings: object, logger: Logger) => Promise<{ address: string; close(): Promise<void> }>
 }
 
 /** `packages/trainer/src/grpo.ts` */
 export interface GrpoModule {
   grpoSettings: z.ZodObject
-  trainGrpo(
+  trainGrpo: (
     settings: object,
     options: {
       logger: Logger
       signal: AbortSignal
-      onStep(step: number, metrics: Readonly<Record<string, number>>): void
+      onStep: (step: number, metrics: Readonly<Record<string, number>>) => void
     },
-  ): Promise<void>
+  ) => Promise<void>
 }
 
 export const loadPolicyModule = (): Promise<PolicyModule> =>

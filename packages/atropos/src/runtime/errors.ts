@@ -27,8 +27,10 @@ export class AtroposError extends Error {
 /** All codes, each with the sentence that stands in the docs (docs/errors.md; a test compares them). */
 export const errorCodes = {
   "bad-option": "A command-line flag, configuration value or function option is not valid.",
+  "bad-template": "A chat template does not compile.",
   "bad-tokenizer": "A tokenizer's files are missing, not valid, or of a kind that is not supported.",
   "bad-weights": "A policy's weights are damaged or of another shape than the policy they are for.",
+  "environment-failed": "A method of an environment without which nothing goes on threw.",
   "hub-unavailable": "A file of a model is not in the cache and could not be downloaded.",
   "inference-aborted": "An inference server aborted the answer in the middle: what there is of it is no sample.",
   "inference-answer": "An inference server's answer cannot be read or lacks what was asked for.",
@@ -37,7 +39,9 @@ export const errorCodes = {
   "inference-timeout": "A wait for an inference server, or for a place at one, went past its bound.",
   "inference-unsupported": "An inference server has no way to do what was asked of it.",
   "no-room": "A prompt fills the context: no token is left for an answer.",
+  "template-refused": "A chat template raised while it was rendered, or went past a limit.",
   "missing-dependency": "An optional package that this command needs is not installed.",
+  "part-failed": "A process of the quick start ended, or did not begin to answer; the message has its last lines.",
   "server-refused": "A trajectory server answered a call with an error; the message has its words.",
   "store-closed": "The store was closed before the call.",
   "store-damaged": "A run's file is damaged: the message says how to salvage what is in it.",

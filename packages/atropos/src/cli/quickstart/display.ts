@@ -1,0 +1,49 @@
+import { curve } from "./curve.ts"
+import type { QuickstartEvent, ReportEvent, StepEvent } from "./events.ts"
+
+const curveWidth = 30
+
+/** Turns events into lines for a terminal. */
+export function createDisplay(write: (text: string) => void): (event: QuickstartEvent) => void {
+  const rewards: number[] = []
+  return (event) => {
+    switch (event.event) {
+      case "parts":
+        for (const { name, pid, address } of event.parts) {
+          write(`${name.padEnd(18)} process ${String(pid).padEnd(8)} ${address ?? ""}\n`)
+        }
+        write(`logs in ${event.runDirectory}/logs\n\n`)
+        write("  step  seconds  reward  exact  tokens/s  staleness\n")
+        break
+      case "step":
+        rewards.push(event.reward)
+        write(`${stepLine(event)}  ${curve(rewards, curveWidth)}\n`)
+        break
+      case "report":
+        write(report(event))
+        break
+    }
+  }
+}
+
+function stepLine({ step, seconds, reward, exact, tokensPerSecond, staleness }: StepEvent): string {
+  return [
+    String(step).padStart(6),
+    seconds.toFixed(1).padStart(7),
+    reward.toFixed(3).padStart(6),
+    exact.toFixed(2).padStart(5),
+    Math.round(tokensPerSecond).toString().padStart(8),
+    staleness.toFixed(1).padStart(9),
+  ].join("  ")
+}
+
+function report({ reached, reward, heldOut, steps, rollouts, seconds }: ReportEvent): string {
+  const row = (name: string, before: number, after: number): string =>
+    `${name.padEnd(30)} ${before.toFixed(3)} → ${after.toFixed(3)}\n`
+  return (
+    `\n${reached ? "The model has learned the task." : "The target was not reached."}\n` +
+    row("mean reward", reward.start, reward.end) +
+    row("held-out strings, exact", heldOut.before, heldOut.after) +
+    `${steps} steps, ${rollouts} rollouts, ${seconds.toFixed(1)} s\n`
+  )
+}

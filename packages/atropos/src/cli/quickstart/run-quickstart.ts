@@ -1,0 +1,206 @@
+// The whole loop on one machine: four processes that talk HTTP, watched until the model has learned its task.
+import { mkdir, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+
+import { loadEnvironmentClass } from "../environment/load-environment-class.ts"
+import type { QuickstartEvent, ReportEvent, StepEvent } from "./events.ts"
+import { measureHeldOut } from "./held-out.ts"
+import {
+  batchSize,
+  environmentCommand,
+  environmentName,
+  environmentSettings,
+  policyCommand,
+  serverCommand,
+  trainerCommand,
+} from "./part-commands.ts"
+import { Part, partDied } from "./part.ts"
+
+export interface QuickstartOptions {
+  seed: number
+  /** Budget of the loop. */
+  minutes: number
+  /** Mean reward at which to stop. */
+  target: number
+  /** Share of held-out strings that must be right as well. */
+  heldOutTarget: number
+  /** The file that starts `atropos`. */
+  bin: string
+  /** Where logs, checkpoints and the report go. */
+  runDirectory: string
+  workingDirectory: string
+  environment: Readonly<Record<string, string | undefined>>
+  signal: AbortSignal
+  onEvent: (event: QuickstartEvent) => void
+}
+
+const listenTimeoutMs = 60_000
+const stopGraceMs = 3000
+/** Batches over which the mean reward has to be at the target. */
+const rewardWindow = 5
+/** Steps between two looks at the held-out strings. */
+const stepsBetweenLooks = 10
+
+/**
+ * Runs until the target is reached or the budget is spent. Rejects when a part dies (`part-failed`) and with the
+ * signal's reason when that aborts; no part outlives the call.
+ */
+export async function runQuickstart(options: QuickstartOptions): Promise<ReportEvent> {
+  const quickstart = new Quickstart(options)
+  try {
+    return await quickstart.run()
+  } finally {
+    await quickstart.stop()
+  }
+}
+
+class Quickstart {
+  readonly #options: QuickstartOptions
+  readonly #parts: Part[] = []
+  readonly #broken = Promise.withResolvers<never>()
+  readonly #abort = new AbortController()
+  readonly #steps: StepEvent[] = []
+  #newStep = Promise.withResolvers<void>()
+  #stopping = false
+  #startedAt = 0
+
+  constructor(options: QuickstartOptions) {
+    this.#options = options
+    this.#broken.promise.catch(() => {})
+    const stop = (): void => this.#broken.reject(options.signal.reason)
+    if (options.signal.aborted) stop()
+    else options.signal.addEventListener("abort", stop, { once: true })
+  }
+
+  async run(): Promise<ReportEvent> {
+    const { seed, runDirectory, onEvent, minutes } = this.#options
+    await mkdir(join(runDirectory, "logs"), { recursive: true })
+    const environmentClass = await loadEnvironmentClass(environmentName, this.#options.workingDirectory)
+
+    const server = this.#start("trajectory-server", serverCommand())
+    const policy = this.#start("policy", policyCommand(seed, runDirectory))
+    const addresses = { server: await this.#address(server), policy: await this.#address(policy) }
+    const settings = environmentSettings(addresses, seed, runDirectory)
+    const measure = (): Promise<number> =>
+      this.#whileWhole(measureHeldOut(environmentClass, settings, { ...this.#options, signal: this.#abort.signal }))
+    const before = await measure()
+
+    this.#startedAt = performance.now()
+    const trainer = this.#start("trainer", trainerCommand(addresses, runDirectory))
+    const environment = this.#start("environment", environmentCommand(settings))
+    onEvent({
+      event: "parts",
+      parts: [
+        { name: server.name, pid: server.pid, address: addresses.server },
+        { name: policy.name, pid: policy.pid, address: addresses.policy },
+        { name: environment.name, pid: environment.pid, address: null },
+        { name: trainer.name, pid: trainer.pid, address: null },
+      ],
+      runDirectory,
+    })
+
+    const reached = await this.#learn(minutes * 60, measure)
+    const seconds = this.#seconds()
+    const steps = this.#steps.length
+    this.#stopping = true
+    await Promise.all([trainer.stop(stopGraceMs), environment.stop(stopGraceMs)])
+    const report: ReportEvent = {
+      event: "report",
+      reached,
+      reward: { start: this.#steps[0]?.reward ?? 0, end: this.#recentReward() },
+      heldOut: { before, after: await measure() },
+      steps,
+      rollouts: steps * batchSize,
+      seconds,
+    }
+    await writeFile(join(runDirectory, "report.json"), `${JSON.stringify(report, undefined, 2)}\n`)
+    onEvent(report)
+    return report
+  }
+
+  /** Ends what still runs, those that ask before those that answer. */
+  async stop(): Promise<void> {
+    this.#stopping = true
+    this.#abort.abort()
+    const stop = (names: readonly string[]): Promise<unknown> =>
+      Promise.all(this.#parts.filter(({ name }) => names.includes(name)).map((part) => part.stop(stopGraceMs)))
+    await stop(["trainer", "environment"])
+    await stop(["policy", "trajectory-server"])
+  }
+
+  #start(name: string, argv: readonly string[]): Part {
+    const { bin, workingDirectory, runDirectory } = this.#options
+    const part = new Part({
+      name,
+      argv,
+      bin,
+      workingDirectory,
+      logDirectory: join(runDirectory, "logs"),
+      onEvent: (event) => this.#onPartEvent(event),
+    })
+    this.#parts.push(part)
+    void part.ended.then((end) => {
+      if (!this.#stopping) this.#broken.reject(partDied(end))
+    })
+    return part
+  }
+
+  #address(part: Part): Promise<string> {
+    return this.#whileWhole(part.listening(listenTimeoutMs, this.#abort.signal))
+  }
+
+  /** What comes of `work`, unless a part dies or the run is stopped first. */
+  async #whileWhole<Value>(work: Promise<Value>): Promise<Value> {
+    // When the race is lost nobody waits for it any more.
+    work.catch(() => {})
+    return Promise.race([this.#broken.promise, work])
+  }
+
+  /** Waits step by step until reward and held-out strings are where they should be, or the time is up. */
+  async #learn(budgetSeconds: number, measure: () => Promise<number>): Promise<boolean> {
+    const { target, heldOutTarget } = this.#options
+    const timer = setTimeout(() => this.#newStep.resolve(), budgetSeconds * 1000)
+    try {
+      let nextLook = rewardWindow
+      while (this.#seconds() < budgetSeconds) {
+        await this.#whileWhole(this.#newStep.promise)
+        this.#newStep = Promise.withResolvers()
+        if (this.#steps.length < nextLook || this.#recentReward() < target) continue
+        if ((await measure()) >= heldOutTarget) return true
+        nextLook = this.#steps.length + stepsBetweenLooks
+      }
+      return false
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  #onPartEvent({ event, step, metrics }: Readonly<Record<string, unknown>>): void {
+    if (event !== "step" || this.#stopping || !isMetrics(metrics)) return
+    const told: StepEvent = {
+      event: "step",
+      step: Number(step),
+      reward: metrics["reward/mean"] ?? 0,
+      exact: metrics["reward/full_share"] ?? 0,
+      tokensPerSecond: metrics["time/tokens_per_second"] ?? 0,
+      staleness: metrics["staleness/mean"] ?? 0,
+      seconds: this.#seconds(),
+    }
+    this.#steps.push(told)
+    this.#options.onEvent(told)
+    this.#newStep.resolve()
+  }
+
+  #recentReward(): number {
+    const last = this.#steps.slice(-rewardWindow)
+    return last.reduce((total, { reward }) => total + reward, 0) / Math.max(1, last.length)
+  }
+
+  #seconds(): number {
+    return (performance.now() - this.#startedAt) / 1000
+  }
+}
+
+function isMetrics(value: unknown): value is Readonly<Record<string, number>> {
+  return typeof value === "object" && value !== null && Object.values(value).every((entry) => typeof entry === "number")
+}
