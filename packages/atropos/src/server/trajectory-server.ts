@@ -10,7 +10,7 @@ import { environmentIdRequest, registerEnvironmentRequest, registerRequest } fro
 import { silentLogger, type Logger } from "../runtime/logger.ts"
 import type { Ingest } from "./bytes/prepared-group.ts"
 import { simpleIngest } from "./http/simple-ingest.ts"
-import { Run } from "./run/run.ts"
+import { Run } from "./run/thin-run.ts"
 import type { Payload, Store } from "./stores/store.ts"
 
 export interface TrajectoryServerOptions {

@@ -1,121 +1,260 @@
-import type { RegisterEnvironmentRequest, RegisterRequest } from "../../protocol/messages.ts"
+import { type Batch, BatchTable } from "./batches.ts"
+import { type Environment, EnvironmentTable } from "./environments.ts"
+import type { ArrivingGroup, RunEvent } from "./events.ts"
+import { chooseBatch, findObstacle, type Obstacle } from "./forming/choose-batch.ts"
+import { GroupQueue } from "./groups/group-queue.ts"
+import { GroupTable, noEnvironment } from "./groups/group-table.ts"
+import { type PushOutcome, RecentPushes } from "./recent-pushes.ts"
+import { countable, isSameRegistration, type TrainerRegistration } from "./registration.ts"
 
-interface QueuedGroup {
-  id: number
-  size: number
-  env: number | null
+/** What applying an event comes to, by type of event. */
+export interface RunResults {
+  register: "new" | "same" | "updated"
+  start: void
+  "register-environment": Environment | null
+  "disconnect-environment": boolean
+  push: PushOutcome
+  "form-batch": Batch | null
+  "deliver-batch": void
+  "acknowledge-batch": void
+  "return-batch": void
+  "lapse-environments": void
+  "resume-environment": void
+  "answer-pushes": void
+  reset: void
 }
 
-interface EnvironmentState {
-  registration: RegisterEnvironmentRequest
-  connected: boolean
-  buffer: QueuedGroup[]
+type EventOf<Type extends RunEvent["type"]> = Extract<RunEvent, { type: Type }>
+
+export interface RunOptions {
+  /** How many Idempotency-Keys are known. @default 65536 */
+  maxKeys?: number
 }
 
-/** The state of one run: registration, step, environments, buffers and queue. No I/O. */
+export const defaultMaxKeys = 65_536
+
+/**
+ * One run: registration, step, environments, buffers, queue and batches, of groups only what is known about them.
+ *
+ * It is a state machine without I/O: `apply` is the only way to change it and gives the same result for the same
+ * events. No call walks the queue; forming a batch costs what is in the batch.
+ */
 export class Run {
-  registration: RegisterRequest | null = null
+  readonly #maxKeys: number
+  registration: TrainerRegistration | null = null
   started = false
-  step = 0
+  step = 0n
+  /** The newest group that came to the queue. */
   latest: number | null = null
-  readonly environments: EnvironmentState[] = []
-  #queue: QueuedGroup[] = []
+  /** Whether the latest group's batch has left: then only this keeps its bytes. */
+  latestHasLeft = false
+  /** Grows when batches chosen before no longer count: another registration, a reset. */
+  epoch = 0
+  /** Smaller than the id of any group to come. */
+  nextGroupId = 0
+  /** Groups that nobody needs any more, in addition to those whose batch is done. Whoever frees them clears this. */
+  readonly superseded: number[] = []
+  readonly batches: BatchTable = new BatchTable()
+  table: GroupTable = new GroupTable()
+  queue: GroupQueue = new GroupQueue(this.table)
+  environments: EnvironmentTable = new EnvironmentTable(this.queue)
+  pushes: RecentPushes
+  #obstacle: { revisions: readonly number[]; found: Obstacle | null } | null = null
 
-  register(registration: RegisterRequest): "updated" | "new" | "same" {
+  constructor(options: RunOptions = {}) {
+    this.#maxKeys = options.maxKeys ?? defaultMaxKeys
+    this.pushes = new RecentPushes(this.#maxKeys)
+  }
+
+  get batchSize(): number {
+    return this.registration === null ? Infinity : countable(this.registration.batchSize)
+  }
+
+  /** Why a poll would get no batch, or null when it would get one. */
+  get obstacle(): Obstacle | "not-registered" | null {
+    if (this.registration === null) return "not-registered"
+    const revisions = [this.queue.revision, this.environments.revision]
+    if (this.#obstacle?.revisions.every((revision, index) => revision === revisions[index]) !== true) {
+      this.#obstacle = { revisions, found: findObstacle(this.queue, this.environments.minimums, this.batchSize) }
+    }
+    return this.#obstacle?.found ?? null
+  }
+
+  /** The groups of the next batch, or null when there is none. */
+  chooseBatch(): number[] | null {
+    if (this.obstacle !== null) return null
+    const slots = chooseBatch(this.queue, this.environments.minimums, this.batchSize)
+    return slots?.map((slot) => this.table.idOf(slot)) ?? null
+  }
+
+  /** Which of a batch's groups may be freed when it is done; the latest group stays readable. */
+  freedBy(batch: Batch): { released: number[]; kept: number | null } {
+    const ids = batch.slots.map((slot) => this.table.idOf(slot))
+    const keepsLatest = this.latest !== null && ids.includes(this.latest)
+    return { released: ids.filter((id) => id !== this.latest), kept: keepsLatest ? this.latest : null }
+  }
+
+  apply<Type extends RunEvent["type"]>(event: EventOf<Type>): RunResults[Type] {
+    const handler: (event: EventOf<Type>) => RunResults[Type] = this.#handlers[event.type as Type]
+    return handler(event)
+  }
+
+  readonly #handlers: { readonly [Type in RunEvent["type"]]: (event: EventOf<Type>) => RunResults[Type] } = {
+    register: ({ registration }) => this.#register(registration),
+    start: () => {
+      if (this.registration !== null) this.started = true
+    },
+    "register-environment": ({ registration, time }) =>
+      this.started ? this.environments.add(registration, time) : null,
+    "disconnect-environment": ({ environment: id }) => {
+      const environment = this.environments.all[id]
+      if (environment !== undefined && !environment.disconnected) this.environments.disconnect(environment)
+      return environment !== undefined
+    },
+    push: (event) => this.#push(event),
+    "form-batch": ({ epoch, groups }) => this.#formBatch(epoch, groups),
+    "deliver-batch": ({ batch: id, deadline, kept }) => {
+      const batch = this.batches.open.get(id)
+      if (batch === undefined || batch.delivered) return
+      this.#deliver(batch)
+      batch.deadline = deadline
+      if (deadline === null) this.#settle(batch, kept)
+    },
+    "acknowledge-batch": ({ batch: id, kept }) => {
+      const batch = this.batches.open.get(id)
+      if (batch === undefined) return
+      if (!batch.delivered) this.#deliver(batch)
+      this.#settle(batch, kept)
+    },
+    "return-batch": ({ batch: id }) => {
+      const batch = this.batches.open.get(id)
+      if (batch === undefined || !batch.delivered) return
+      this.batches.markReturned(id)
+      this.queue.enqueueAtFront(batch.slots)
+    },
+    "lapse-environments": ({ environments }) => {
+      for (const id of environments) {
+        const environment = this.environments.all[id]
+        if (environment !== undefined) this.environments.setLapsed(environment, true)
+      }
+    },
+    "resume-environment": ({ environment: id, time }) => {
+      const environment = this.environments.all[id]
+      if (environment === undefined) return
+      environment.lastSeen = Math.max(environment.lastSeen, time)
+      if (environment.lapsed) this.environments.setLapsed(environment, false)
+    },
+    "answer-pushes": ({ digests }) => {
+      for (const digest of digests) this.pushes.answered(digest)
+    },
+    reset: () => this.#reset(),
+  }
+
+  #register(registration: TrainerRegistration): RunResults["register"] {
     const before = this.registration
-    if (before !== null && JSON.stringify(before) === JSON.stringify(registration)) return "same"
+    if (before !== null && isSameRegistration(before, registration)) return "same"
+    this.#dissolveBatches()
     this.registration = registration
-    this.step = registration.starting_step
+    this.step = BigInt(registration.startingStep)
+    this.epoch += 1
+    this.queue.setLimit(this.batchSize)
+    this.environments.setBatchSize(this.batchSize)
     return before === null ? "new" : "updated"
   }
 
-  registerEnvironment(registration: RegisterEnvironmentRequest): number {
-    return this.environments.push({ registration, connected: true, buffer: [] }) - 1
+  /** Batches whose answer was not written in full were formed for the old registration: their groups go back. */
+  #dissolveBatches(): void {
+    for (const batch of [...this.batches.formed()].toReversed()) {
+      this.batches.settle(batch)
+      for (const slot of batch.slots.toReversed()) this.queue.restore(slot)
+    }
   }
 
-  get queueSize(): number {
-    return this.#queue.length
+  #push(event: EventOf<"push">): PushOutcome {
+    let buffered = 0
+    let bufferSize = 0
+    for (const group of event.groups) {
+      const left = this.#arrive(group, event.time)
+      if (left === null) continue
+      buffered += 1
+      bufferSize = left
+    }
+    const outcome = { groups: event.groups.length, buffered, bufferSize }
+    this.pushes.add(event, outcome)
+    return outcome
   }
 
-  push(group: QueuedGroup): number | null {
-    const environment = group.env === null ? undefined : this.environments[group.env]
-    const counted = { ...group, env: environment === undefined ? null : group.env }
-    if (environment === undefined || group.size >= environment.registration.group_size) {
-      this.#enqueue(counted)
+  /** Takes a group in; what its environment's buffer holds afterwards, or null when it went to the queue. */
+  #arrive(group: ArrivingGroup, time: number): number | null {
+    const environment = group.environment === null ? undefined : this.environments.all[group.environment]
+    this.nextGroupId = Math.max(this.nextGroupId, group.id + 1)
+    const slot = this.table.add(
+      {
+        id: group.id,
+        size: group.size,
+        environment: environment?.id ?? noEnvironment,
+        bytes: group.bytes,
+        step: Number(this.step),
+      },
+      this.queue.newKey(),
+    )
+    if (environment !== undefined) {
+      environment.lastSeen = Math.max(environment.lastSeen, time)
+      environment.pushed += 1
+    }
+    if (environment === undefined || group.size >= environment.groupSize) {
+      this.#enqueue(slot)
       return null
     }
-    environment.buffer.push(counted)
-    const taken = findExact(environment.buffer, environment.registration.group_size)
-    if (taken !== null) {
-      environment.buffer = environment.buffer.filter((entry) => !taken.includes(entry))
-      for (const entry of taken) this.#enqueue(entry)
+    for (const complete of environment.buffer.add(slot, environment.groupSize)) {
+      this.table.keys[complete] = this.queue.newKey()
+      this.#enqueue(complete)
     }
-    return environment.buffer.reduce((sum, entry) => sum + entry.size, 0)
+    return environment.buffer.sequences
   }
 
-  takeBatch(): number[] | null {
-    if (this.registration === null) return null
-    const taken = findExact(this.#queue, this.registration.batch_size)
-    if (taken === null) return null
-    const gone = new Set(taken)
-    this.#queue = this.#queue.filter((entry) => !gone.has(entry))
-    this.step += 1
-    return taken.map((entry) => entry.id)
+  #enqueue(slot: number): void {
+    this.queue.enqueue(slot)
+    if (this.latest !== null && this.latestHasLeft) this.superseded.push(this.latest)
+    this.latest = this.table.idOf(slot)
+    this.latestHasLeft = false
   }
 
-  environmentStatus(id: number): object {
-    const environment = this.environments[id]
-    const largest = this.#queue.reduce((max, entry) => Math.max(max, entry.size), 1)
-    const sequences = (env: number | null) =>
-      this.#queue.reduce((sum, entry) => sum + (entry.env === env ? entry.size : 0), 0)
-    const connected = this.environments.filter((entry) => entry.connected).map((entry) => entry.registration)
-    const share = (registration: RegisterEnvironmentRequest) =>
-      registration.max_token_length * Math.max(0, registration.weight)
-    const total = connected.reduce((sum, registration) => sum + share(registration), 0)
-    const allocated = connected.reduce((sum, registration) => sum + (registration.min_batch_allocation ?? 0), 0)
-    const all = this.#queue.reduce((sum, entry) => sum + entry.size, 0)
-    const common = {
-      current_step: this.registration === null ? 0 : this.step,
-      unallocated_fraction: 1 - Math.min(1, allocated),
-      max_group_size: largest,
-    }
-    if (environment === undefined) {
-      return { ...common, queue_size: Math.floor(all / largest), self_queue_size: 0, env_weight: 1, registered: false }
-    }
-    const groupSize = environment.registration.group_size
-    const own = sequences(id)
-    return {
-      ...common,
-      queue_size: Math.floor((own + Math.ceil((all - own) / largest) * largest) / groupSize),
-      self_queue_size: Math.floor(own / groupSize),
-      env_weight: total === 0 ? 1 : Math.max(0.01, share(environment.registration) / total),
-    }
+  #formBatch(epoch: number, groups: readonly number[]): Batch | null {
+    if (epoch !== this.epoch) return null
+    const slots = groups.map((id) => this.table.slotOf(id)).filter((slot) => slot !== undefined)
+    for (const slot of slots) this.queue.reserve(slot)
+    const sequences = slots.reduce((sum, slot) => sum + this.table.sizeOf(slot), 0)
+    return this.batches.add(slots, sequences, epoch)
   }
 
-  #enqueue(group: QueuedGroup): void {
-    this.#queue.push(group)
-    this.latest = group.id
+  #deliver(batch: Batch): void {
+    batch.delivered = true
+    this.step += 1n
+    for (const slot of batch.slots) this.queue.discount(slot)
   }
-}
 
-/** The oldest entries, taken one by one when the newer ones can still complete the sum. */
-function findExact(entries: readonly QueuedGroup[], sum: number): QueuedGroup[] | null {
-  const taken: QueuedGroup[] = []
-  let left = sum
-  for (const [index, entry] of entries.entries()) {
-    if (left > 0 && entry.size <= left && canSum(entries, index + 1, left - entry.size)) {
-      taken.push(entry)
-      left -= entry.size
-    }
+  #settle(batch: Batch, kept: number | null): void {
+    this.batches.settle(batch)
+    for (const slot of batch.slots) this.table.remove(slot)
+    if (kept === null) return
+    if (kept === this.latest) this.latestHasLeft = true
+    else this.superseded.push(kept)
   }
-  return left === 0 ? taken : null
-}
 
-function canSum(entries: readonly QueuedGroup[], from: number, sum: number): boolean {
-  const reached = new Uint8Array(sum + 1)
-  reached[0] = 1
-  for (const { size } of entries.slice(from)) {
-    for (let total = sum; total >= size; total--) if (reached[total - size] === 1) reached[total] = 1
+  #reset(): void {
+    this.registration = null
+    this.started = false
+    this.step = 0n
+    this.latest = null
+    this.latestHasLeft = false
+    this.epoch += 1
+    this.superseded.length = 0
+    this.batches.clear()
+    this.table = new GroupTable()
+    this.queue = new GroupQueue(this.table)
+    this.environments = new EnvironmentTable(this.queue)
+    this.pushes = new RecentPushes(this.#maxKeys)
+    this.#obstacle = null
   }
-  return reached[sum] === 1
 }

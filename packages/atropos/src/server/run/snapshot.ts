@@ -1,0 +1,176 @@
+import type { Batch } from "./batches.ts"
+import { type GroupFacts, noSlot } from "./groups/group-table.ts"
+import type { RecentPushesSnapshot } from "./recent-pushes.ts"
+import type { EnvironmentRegistration, TrainerRegistration } from "./registration.ts"
+import type { Run } from "./run.ts"
+
+/** A run as JSON. Groups are columns in base64: numbers by the hundred thousand are quicker so. */
+interface RunSnapshot {
+  version: 1
+  registration: TrainerRegistration | null
+  started: boolean
+  step: string
+  latest: number | null
+  latestHasLeft: boolean
+  epoch: number
+  nextGroupId: number
+  superseded: number[]
+  environments: {
+    registration: EnvironmentRegistration
+    disconnected: boolean
+    lapsed: boolean
+    pushed: number
+    /** How many groups wait in its buffer. */
+    buffered: number
+  }[]
+  batches: {
+    firstId: number
+    nextId: number
+    returned: number[]
+    open: { id: number; groups: number; epoch: number; deadline: number | null; delivered: boolean }[]
+  }
+  pushes: RecentPushesSnapshot
+  keys: { next: number; front: number }
+  /** First those in the queue, then the environments' buffers, then the open batches. */
+  groups: {
+    queued: number
+    ids: string
+    keys: string
+    sizes: string
+    environments: string
+    bytes: string
+    steps: string
+  }
+}
+
+/** Everything there is to know of a run, as one text: `restoreSnapshot` makes the same run of it. */
+export function takeSnapshot(run: Run): string {
+  const queued = slotsInQueue(run)
+  const buffered = run.environments.all.map(({ buffer }) => [...buffer.slots()])
+  const open = [...run.batches.open.values()]
+  const slots = [...queued, ...buffered.flat(), ...open.flatMap((batch) => batch.slots)]
+  const { table } = run
+  const snapshot: RunSnapshot = {
+    version: 1,
+    registration: run.registration,
+    started: run.started,
+    step: run.step.toString(),
+    latest: run.latest,
+    latestHasLeft: run.latestHasLeft,
+    epoch: run.epoch,
+    nextGroupId: run.nextGroupId,
+    superseded: [...run.superseded],
+    environments: run.environments.all.map(({ registration, disconnected, lapsed, pushed }, index) => ({
+      registration,
+      disconnected,
+      lapsed,
+      pushed,
+      buffered: buffered[index]?.length ?? 0,
+    })),
+    batches: {
+      firstId: run.batches.firstId,
+      nextId: run.batches.nextId,
+      returned: [...run.batches.returned],
+      open: open.map(({ id, slots: groups, epoch, deadline, delivered }) => {
+        return { id, groups: groups.length, epoch, deadline, delivered }
+      }),
+    },
+    pushes: run.pushes.snapshot,
+    keys: run.queue.keyBounds,
+    groups: {
+      queued: queued.length,
+      ids: encodeColumn(new Float64Array(slots.length), table.ids, slots),
+      keys: encodeColumn(new Float64Array(slots.length), table.keys, slots),
+      sizes: encodeColumn(new Int32Array(slots.length), table.sizes, slots),
+      environments: encodeColumn(new Int32Array(slots.length), table.environments, slots),
+      bytes: encodeColumn(new Float64Array(slots.length), table.bytes, slots),
+      steps: encodeColumn(new Float64Array(slots.length), table.steps, slots),
+    },
+  }
+  return JSON.stringify(snapshot)
+}
+
+/** Puts what a snapshot says into a new run. */
+export function restoreSnapshot(run: Run, text: string): void {
+  // Our own text, written by `takeSnapshot`: the store vouches that it is whole.
+  const snapshot = JSON.parse(text) as RunSnapshot
+  run.registration = snapshot.registration
+  run.started = snapshot.started
+  run.step = BigInt(snapshot.step)
+  run.latest = snapshot.latest
+  run.latestHasLeft = snapshot.latestHasLeft
+  run.epoch = snapshot.epoch
+  run.nextGroupId = snapshot.nextGroupId
+  run.superseded.push(...snapshot.superseded)
+  run.pushes.restore(snapshot.pushes)
+  if (snapshot.registration !== null) {
+    run.queue.setLimit(run.batchSize)
+    run.environments.setBatchSize(run.batchSize)
+  }
+  const addNext = readGroups(run, snapshot.groups)
+  for (const saved of snapshot.environments) {
+    const environment = run.environments.add(saved.registration, 0)
+    environment.pushed = saved.pushed
+    if (saved.disconnected) run.environments.disconnect(environment)
+    if (saved.lapsed) run.environments.setLapsed(environment, true)
+  }
+  for (let index = 0; index < snapshot.groups.queued; index++) run.queue.enqueue(addNext())
+  for (const [id, { buffered }] of snapshot.environments.entries()) {
+    for (let index = 0; index < buffered; index++) run.environments.all[id]?.buffer.put(addNext())
+  }
+  run.batches.firstId = snapshot.batches.firstId
+  run.batches.nextId = snapshot.batches.nextId
+  for (const id of snapshot.batches.returned) run.batches.returned.add(id)
+  for (const { id, groups, epoch, deadline, delivered } of snapshot.batches.open) {
+    const slots = Array.from({ length: groups }, addNext)
+    if (!delivered) for (const slot of slots) run.queue.enqueueReserved(slot)
+    const sequences = slots.reduce((sum, slot) => sum + run.table.sizeOf(slot), 0)
+    const batch: Batch = { id, slots, sequences, epoch, deadline, delivered }
+    run.batches.open.set(id, batch)
+  }
+  run.queue.restoreKeyBounds(snapshot.keys)
+}
+
+/** By size, each size in order: that is all the order a queue has. */
+function slotsInQueue(run: Run): number[] {
+  const slots: number[] = []
+  for (const { head } of run.queue.classes.values()) {
+    for (let slot = head; slot !== noSlot; slot = run.table.sizeNext[slot] ?? noSlot) slots.push(slot)
+  }
+  return slots
+}
+
+/** Adds the snapshot's groups to the table, one a call, and gives their slots. */
+function readGroups(run: Run, groups: RunSnapshot["groups"]): () => number {
+  const ids = new Float64Array(decodeColumn(groups.ids))
+  const keys = new Float64Array(decodeColumn(groups.keys))
+  const sizes = new Int32Array(decodeColumn(groups.sizes))
+  const environments = new Int32Array(decodeColumn(groups.environments))
+  const bytes = new Float64Array(decodeColumn(groups.bytes))
+  const steps = new Float64Array(decodeColumn(groups.steps))
+  let index = 0
+  return () => {
+    const facts: GroupFacts = {
+      id: ids[index] ?? 0,
+      size: sizes[index] ?? 0,
+      environment: environments[index] ?? 0,
+      bytes: bytes[index] ?? 0,
+      step: steps[index] ?? 0,
+    }
+    return run.table.add(facts, keys[index++] ?? 0)
+  }
+}
+
+function encodeColumn(
+  target: Float64Array | Int32Array,
+  column: Float64Array | Int32Array,
+  slots: readonly number[],
+): string {
+  for (const [index, slot] of slots.entries()) target[index] = column[slot] ?? 0
+  return Buffer.from(target.buffer).toString("base64")
+}
+
+function decodeColumn(text: string): ArrayBuffer {
+  const bytes = Buffer.from(text, "base64")
+  return new Uint8Array(bytes).buffer
+}
