@@ -166,6 +166,7 @@ export interface TextLogprob {
   token: string
   /** UTF-8 bytes of the token; null where the server does not say. */
   bytes: readonly number[] | null
+  /** NaN for the first token of an echoed prompt, which has none. */
   logprob: number
   top: readonly { token: string; bytes: readonly number[] | null; logprob: number }[]
 }
@@ -176,9 +177,11 @@ export interface ChatCompletion {
   reasoning?: string
   toolCalls: ToolCall[]
   finishReason: FinishReason
-  /** What was sampled, when the server reports ids and logprobs: the record, and exact. */
-  tokens?: { ids: number[]; logprobs: number[] }
-  /** By text, in place of `tokens`, where the server has no ids. */
+  /** What was sampled, when the server reports ids: the record, and exact. */
+  tokenIds?: number[]
+  /** One a sampled id, when both are reported. */
+  logprobs?: number[]
+  /** By text, in place of `logprobs`, where the server has no ids. */
   textLogprobs?: TextLogprob[]
   versions: VersionSpan[]
 }
@@ -217,7 +220,7 @@ export interface InferenceServer {
   ): Promise<TokenCompletions>
   /** Asks for the next message of a conversation; the server applies its chat template. Takes image parts where it can. */
   chat(request: ChatRequest, options?: RequestOptions): Promise<ChatCompletions>
-  /** Continues a text; `tokens` of the answers as in chat. */
+  /** Continues a text; token ids and logprobs of the answers as in chat. */
   complete(prompt: string, sampling: SamplingOptions, options?: RequestOptions): Promise<ChatCompletions>
   /** Scores a prompt: its own tokens and the `topK` best of each position (distillation), at temperature 1. */
   promptLogprobs(

@@ -10,14 +10,14 @@ import type {
   Usage,
   VersionSpan,
 } from "../inference-server.ts"
-import { AnswerReader, isObject, type JsonObject } from "../transport/read.ts"
+import { isObject, numberOr, textOr, type AnswerReader, type JsonObject } from "../transport/read.ts"
 import { readVersionSpans } from "../versions.ts"
 import { readFinishReason } from "./finish-reason.ts"
 
 /** Choices in the order of their `index` (prompt-major for several prompts). */
 export function readChoices(reader: AnswerReader, body: unknown): JsonObject[] {
   const choices = reader.objects(reader.object(body, "the body")["choices"], "choices")
-  const indexOf = (choice: JsonObject): number => (typeof choice["index"] === "number" ? choice["index"] : 0)
+  const indexOf = (choice: JsonObject): number => numberOr(choice["index"], 0)
   return choices.toSorted((a, b) => indexOf(a) - indexOf(b))
 }
 
@@ -46,7 +46,7 @@ export function readTokenChoice(reader: AnswerReader, body: JsonObject, choice: 
   return {
     tokenIds: ids,
     logprobs: sampled.logprobs,
-    text: typeof choice["text"] === "string" ? choice["text"] : "",
+    text: textOr(choice["text"], ""),
     finishReason: readFinishReason(choice["finish_reason"]),
     versions: readSpans(body, choice),
     ...(sampled.top === undefined ? {} : { top: sampled.top }),
@@ -189,18 +189,19 @@ function readChatChoice(reader: AnswerReader, body: JsonObject, choice: JsonObje
   const listed = isObject(choice["logprobs"]) ? readTextLogprobs(choice["logprobs"]) : undefined
   // vLLM calls them token_ids; SGLang's chat route response_token_ids.
   const ids = choice["token_ids"] ?? choice["response_token_ids"]
-  const tokens =
-    Array.isArray(ids) && listed !== undefined
-      ? { ids: reader.numbers(ids, "choices[].token_ids"), logprobs: listed.map((entry) => entry.logprob) }
-      : undefined
-  if (tokens !== undefined) checkLengths(reader, tokens.ids, tokens.logprobs)
+  const tokenIds = Array.isArray(ids) ? reader.numbers(ids, "choices[].token_ids") : undefined
+  // An echoed prompt is in the list of logprobs and not among the ids; its first token has none.
+  const echoed = listed !== undefined && Number.isNaN(listed[0]?.logprob)
+  const logprobs = echoed ? undefined : listed?.map((entry) => entry.logprob)
+  if (tokenIds !== undefined && logprobs !== undefined) checkLengths(reader, tokenIds, logprobs)
   return {
-    text: typeof content === "string" ? content : "",
+    text: textOr(content, ""),
     ...(typeof reasoning === "string" ? { reasoning } : {}),
     toolCalls: readToolCalls(message["tool_calls"]),
     finishReason: readFinishReason(choice["finish_reason"]),
-    ...(tokens === undefined ? {} : { tokens }),
-    ...(listed === undefined || tokens !== undefined ? {} : { textLogprobs: listed }),
+    ...(tokenIds === undefined ? {} : { tokenIds }),
+    ...(tokenIds === undefined || logprobs === undefined ? {} : { logprobs }),
+    ...(listed === undefined || (tokenIds !== undefined && !echoed) ? {} : { textLogprobs: listed }),
     versions: readSpans(body, choice),
   }
 }
@@ -226,17 +227,17 @@ function readToolCalls(calls: unknown): ToolCall[] {
   return calls.filter(isObject).map((call) => {
     const said = isObject(call["function"]) ? call["function"] : {}
     return {
-      id: typeof call["id"] === "string" ? call["id"] : "",
-      name: typeof said["name"] === "string" ? said["name"] : "",
-      arguments: typeof said["arguments"] === "string" ? said["arguments"] : "",
+      id: textOr(call["id"], ""),
+      name: textOr(said["name"], ""),
+      arguments: textOr(said["arguments"], ""),
     }
   })
 }
 
 /** Chat's `content[]`, or the parallel lists of `/completions`; undefined where there are none. */
-function readTextLogprobs(logprobs: JsonObject): TextLogprob[] | undefined {
+export function readTextLogprobs(logprobs: JsonObject): TextLogprob[] | undefined {
   const { content, tokens, token_logprobs: values, top_logprobs: tops } = logprobs
-  if (Array.isArray(content) && (content.length > 0 || !Array.isArray(tokens) || tokens.length === 0)) {
+  if (Array.isArray(content)) {
     return content.filter(isObject).map((entry) => ({
       ...readTextLogprob(entry),
       top: Array.isArray(entry["top_logprobs"]) ? entry["top_logprobs"].filter(isObject).map(readTextLogprob) : [],
@@ -262,12 +263,8 @@ function readTextLogprobs(logprobs: JsonObject): TextLogprob[] | undefined {
 
 function readTextLogprob(entry: JsonObject): { token: string; bytes: readonly number[] | null; logprob: number } {
   return {
-    token: typeof entry["token"] === "string" ? entry["token"] : "",
+    token: textOr(entry["token"], ""),
     bytes: Array.isArray(entry["bytes"]) ? (entry["bytes"] as number[]) : null,
     logprob: numberOr(entry["logprob"], Number.NaN),
   }
-}
-
-function numberOr(value: unknown, fallback: number): number {
-  return typeof value === "number" ? value : fallback
 }

@@ -14,6 +14,8 @@ import { isAtroposError } from "../../runtime/errors.ts"
 import { probeTimeoutMs, ServerConnection } from "./connection.ts"
 import { readChatAnswer } from "./openai-answers.ts"
 import { chatFields, givenSampling } from "./openai-bodies.ts"
+import { askMessages } from "./messages-api.ts"
+import { askResponses } from "./responses-api.ts"
 import { joinUrl, type ServerOptions } from "./server-config.ts"
 
 /**
@@ -36,13 +38,15 @@ export class OpenAiCompatibleServer implements InferenceServer {
   async chat(request: ChatRequest, options: RequestOptions = {}): Promise<ChatCompletions> {
     const { options: server } = this.#connection
     const sampling = request.sampling ?? {}
+    const reasoning = request.skipReasoning ? undefined : server.reasoning
+    if (server.api === "responses") return askResponses(this.#connection, request, reasoning, options)
+    if (server.api === "messages") return askMessages(this.#connection, request, options)
     const plain = {
       model: server.model,
       ...chatFields(request),
       ...this.#sampling(sampling, options),
       ...(request.logprobs ? { logprobs: true, top_logprobs: sampling.topLogprobs ?? 0 } : {}),
     }
-    const reasoning = request.skipReasoning ? undefined : server.reasoning
     const body =
       reasoning === undefined
         ? plain

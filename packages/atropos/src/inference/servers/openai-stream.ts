@@ -1,11 +1,11 @@
 import type { CompletionDelta, ToolCallDelta } from "../inference-server.ts"
-import { isObject, type JsonObject } from "../transport/read.ts"
+import { isObject, numberOr, textOr, type JsonObject } from "../transport/read.ts"
 import { readFinishReason } from "./finish-reason.ts"
 
 /** The choices of a stream as they grow, in the shape of an answer that came whole. */
 interface GrowingChoice extends JsonObject {
   index: number
-  logprobs: Record<(typeof logprobLists)[number], unknown[]> | null
+  logprobs: Partial<Record<(typeof logprobLists)[number], unknown[]>> | null
 }
 
 const logprobLists = ["content", "tokens", "token_logprobs", "top_logprobs"] as const
@@ -25,7 +25,7 @@ export class OpenAiStream {
 
   add(chunk: unknown): void {
     if (!isObject(chunk)) return
-    for (const field of ["usage", "prompt_token_ids", "metadata", "model"]) {
+    for (const field of ["usage", "prompt_token_ids", "metadata", "output_mode"]) {
       if (chunk[field] !== undefined && chunk[field] !== null) this.#top[field] = chunk[field]
     }
     for (const piece of Array.isArray(chunk["choices"]) ? chunk["choices"] : []) {
@@ -47,7 +47,7 @@ export class OpenAiStream {
   }
 
   #addPiece(piece: JsonObject): void {
-    const index = typeof piece["index"] === "number" ? piece["index"] : 0
+    const index = numberOr(piece["index"], 0)
     const choice = this.#choices.get(index) ?? { index, logprobs: null }
     this.#choices.set(index, choice)
     for (const field of ["finish_reason", "stop_reason", "weight_versions", "prompt_token_ids", "matched_stop"]) {
@@ -56,14 +56,14 @@ export class OpenAiStream {
     const ids = piece["token_ids"]
     if (Array.isArray(ids)) append(choice, "token_ids", ids)
     if (isObject(piece["logprobs"])) {
-      choice.logprobs ??= { content: [], tokens: [], token_logprobs: [], top_logprobs: [] }
+      choice.logprobs ??= {}
       for (const field of logprobLists) {
         const list = piece["logprobs"][field]
-        if (Array.isArray(list)) for (const entry of list) choice.logprobs[field].push(entry)
+        if (Array.isArray(list)) append(choice.logprobs, field, list)
       }
     }
     const text = piece["text"]
-    if (typeof text === "string") choice["text"] = `${asText(choice["text"])}${text}`
+    if (typeof text === "string") choice["text"] = `${textOr(choice["text"], "")}${text}`
     const delta = isObject(piece["delta"]) ? piece["delta"] : undefined
     const toolCalls = delta === undefined ? [] : addToMessage(choice, delta)
     this.#onDelta?.(toDelta(index, piece, delta, toolCalls))
@@ -81,12 +81,12 @@ function addToMessage(choice: GrowingChoice, delta: JsonObject): ToolCallDelta[]
   const message = isObject(choice["message"]) ? choice["message"] : { role: "assistant", content: null }
   choice["message"] = message
   for (const field of ["content", "reasoning", "reasoning_content", "refusal"]) {
-    if (typeof delta[field] === "string") message[field] = `${asText(message[field])}${delta[field]}`
+    if (typeof delta[field] === "string") message[field] = `${textOr(message[field], "")}${delta[field]}`
   }
   const pieces: ToolCallDelta[] = []
   for (const call of Array.isArray(delta["tool_calls"]) ? delta["tool_calls"] : []) {
     if (!isObject(call)) continue
-    const index = typeof call["index"] === "number" ? call["index"] : 0
+    const index = numberOr(call["index"], 0)
     const calls = Array.isArray(message["tool_calls"])
       ? message["tool_calls"]
       : (message["tool_calls"] = [] as unknown[])
@@ -95,8 +95,9 @@ function addToMessage(choice: GrowingChoice, delta: JsonObject): ToolCallDelta[]
     const said = isObject(call["function"]) ? call["function"] : {}
     const kept = known["function"] as JsonObject
     if (typeof call["id"] === "string" && call["id"] !== "") known["id"] = call["id"]
-    if (typeof said["name"] === "string") kept["name"] = `${asText(kept["name"])}${said["name"]}`
-    if (typeof said["arguments"] === "string") kept["arguments"] = `${asText(kept["arguments"])}${said["arguments"]}`
+    if (typeof said["name"] === "string") kept["name"] = `${textOr(kept["name"], "")}${said["name"]}`
+    if (typeof said["arguments"] === "string")
+      kept["arguments"] = `${textOr(kept["arguments"], "")}${said["arguments"]}`
     pieces.push({
       index,
       ...(typeof call["id"] === "string" ? { id: call["id"] } : {}),
@@ -133,8 +134,4 @@ function pieceLogprobs(logprobs: JsonObject): number[] | undefined {
   if (Array.isArray(flat)) return flat.filter((value) => typeof value === "number")
   if (!Array.isArray(content)) return undefined
   return content.flatMap((entry) => (isObject(entry) && typeof entry["logprob"] === "number" ? [entry["logprob"]] : []))
-}
-
-function asText(value: unknown): string {
-  return typeof value === "string" ? value : ""
 }

@@ -11,6 +11,8 @@ export interface ServerOptions {
   model: string
   /** Of one request, from sending to the last byte. @default 1_200_000 */
   timeoutMs?: number
+  /** Which of a provider's routes a chat takes (OpenAI-compatible servers). @default "chat" */
+  api?: "chat" | "responses" | "messages"
   /** Sent with every chat that does not skip it (OpenAI-compatible servers). */
   reasoning?: ReasoningOptions
   /** How reasoning is asked for: "tokens" for providers that take no effort. @default "effort" */

@@ -1,5 +1,5 @@
 import type { CompletionDelta } from "../inference-server.ts"
-import { isObject, type JsonObject } from "../transport/read.ts"
+import { isObject, numberOr, textOr, type JsonObject } from "../transport/read.ts"
 import { readFinishReason } from "./finish-reason.ts"
 
 interface GrowingAnswer {
@@ -26,7 +26,7 @@ export class SglangStream {
   add(chunk: unknown): void {
     if (!isObject(chunk) || !isObject(chunk["meta_info"])) return
     const meta = chunk["meta_info"]
-    const index = typeof chunk["index"] === "number" ? chunk["index"] : 0
+    const index = numberOr(chunk["index"], 0)
     const answer = this.#answers.get(index) ?? { text: "", ids: [], logprobs: [], top: [], meta: {} }
     this.#answers.set(index, answer)
     const count = meta["completion_tokens"]
@@ -36,7 +36,7 @@ export class SglangStream {
       for (const entry of fresh) list.push(entry)
       return fresh
     }
-    const text = typeof chunk["text"] === "string" ? chunk["text"] : ""
+    const text = textOr(chunk["text"], "")
     const cumulative = Array.isArray(chunk["output_ids"]) && chunk["output_ids"].length === count
     const piece = cumulative ? text.slice(answer.text.length) : text
     answer.text = cumulative ? text : answer.text + text

@@ -14,7 +14,7 @@ import type {
 } from "../inference-server.ts"
 import { resolveSampling, samplingDepartures } from "../sampling.ts"
 import { isRetryableStatus } from "../transport/server-error.ts"
-import { isObject, type JsonObject } from "../transport/read.ts"
+import { isObject, numberOr, textOr, type JsonObject } from "../transport/read.ts"
 import { readVersionSpans, versionNumber } from "../versions.ts"
 import { ServerConnection } from "./connection.ts"
 import { readFinishReason } from "./finish-reason.ts"
@@ -73,16 +73,17 @@ export class SglangServer implements InferenceServer {
     const answer = await this.#connection.askOpenAi(url, body, exact ? unstreamed : options)
     const read = readChatAnswer(reader, answer, this.#said(sampling))
     if (!exact) return read
-    if (read.choices.some((choice) => choice.tokens === undefined)) {
+    if (read.choices.some((choice) => choice.tokenIds === undefined || choice.logprobs === undefined)) {
       throw reader.unreadable("choices[].response_token_ids", "a list", undefined, "token ids need SGLang 0.5.18")
     }
-    read.choices.forEach(({ text, reasoning, toolCalls, tokens, finishReason }, choice) =>
+    read.choices.forEach(({ text, reasoning, toolCalls, tokenIds, logprobs, finishReason }, choice) =>
       onDelta?.({
         choice,
         text,
         ...(reasoning === undefined ? {} : { reasoning }),
         toolCalls: toolCalls.map((call, index) => ({ index, ...call })),
-        ...(tokens === undefined ? {} : { tokenIds: tokens.ids, logprobs: tokens.logprobs }),
+        ...(tokenIds === undefined ? {} : { tokenIds }),
+        ...(logprobs === undefined ? {} : { logprobs }),
         finishReason,
       }),
     )
@@ -92,8 +93,8 @@ export class SglangServer implements InferenceServer {
   async complete(prompt: string, sampling: SamplingOptions, options: RequestOptions = {}): Promise<ChatCompletions> {
     const answers = await this.#generate({ text: prompt }, sampling, options)
     const choices = answers.map((answer) => {
-      const { tokenIds, logprobs, text, finishReason, versions } = this.#readCompletion(answer)
-      return { text, toolCalls: [], finishReason, tokens: { ids: tokenIds, logprobs }, versions }
+      const { tokenIds, logprobs, text, finishReason, versions } = this.#readAnswer(answer)
+      return { text, toolCalls: [], finishReason, tokenIds, ...(logprobs === undefined ? {} : { logprobs }), versions }
     })
     return { choices, ...this.#said(sampling), usage: this.#readUsage(answers) }
   }
@@ -173,21 +174,31 @@ export class SglangServer implements InferenceServer {
   }
 
   #readCompletion(answer: JsonObject): TokenCompletion {
+    const { logprobs, ...completion } = this.#readAnswer(answer)
+    if (logprobs !== undefined) return { ...completion, logprobs }
+    throw this.#connection.reader.unreadable("meta_info.output_token_logprobs", "a list", undefined)
+  }
+
+  #readAnswer(answer: JsonObject): Omit<TokenCompletion, "logprobs"> & { logprobs: number[] | undefined } {
     const { reader } = this.#connection
     const meta = reader.object(answer["meta_info"], "meta_info")
     const reason = isObject(meta["finish_reason"]) ? meta["finish_reason"] : {}
     this.#refuseFailure(reason)
-    const triples = reader.array(meta["output_token_logprobs"], "meta_info.output_token_logprobs")
-    const logprobs = triples.map((triple) => reader.number(Array.isArray(triple) ? triple[0] : triple, "a logprob"))
-    const ids = triples.map((triple) => reader.number(Array.isArray(triple) ? triple[1] : triple, "a token id"))
+    const said = meta["output_token_logprobs"]
+    const triples = Array.isArray(said) ? said : undefined
+    const at = (triple: unknown, index: number): unknown => (Array.isArray(triple) ? triple[index] : undefined)
+    const tokenIds =
+      triples?.map((triple) => reader.number(at(triple, 1), "meta_info.output_token_logprobs[][1]")) ??
+      reader.numbers(answer["output_ids"], "output_ids")
+    const logprobs = triples?.map((triple) => reader.number(at(triple, 0), "meta_info.output_token_logprobs[][0]"))
     const top = meta["output_top_logprobs"]
     return {
-      tokenIds: ids,
+      tokenIds,
       logprobs,
-      text: typeof answer["text"] === "string" ? answer["text"] : "",
+      text: textOr(answer["text"], ""),
       finishReason: readFinishReason(reason["type"]),
       versions: Array.isArray(meta["weight_versions"]) ? readVersionSpans(meta["weight_versions"]) : [],
-      ...(Array.isArray(top) && top.length > 0 ? { top: readTopTriples(top.slice(0, ids.length)) } : {}),
+      ...(Array.isArray(top) && top.length > 0 ? { top: readTopTriples(top.slice(0, tokenIds.length)) } : {}),
     }
   }
 
@@ -195,7 +206,7 @@ export class SglangServer implements InferenceServer {
   #refuseFailure(reason: JsonObject): void {
     const status = reason["status_code"]
     if (typeof status !== "number" || status < 400) return
-    const message = typeof reason["message"] === "string" ? reason["message"] : "(no message)"
+    const message = textOr(reason["message"], "(no message)")
     throw new AtroposError("inference-request", `${this.name} answered ${status}: ${message}`, {
       retryable: isRetryableStatus(status),
       facts: { status, serverMessage: message },
@@ -204,15 +215,11 @@ export class SglangServer implements InferenceServer {
 
   #readUsage(answers: readonly JsonObject[]): Usage {
     const metas = answers.map((answer) => (isObject(answer["meta_info"]) ? answer["meta_info"] : {}))
-    const number = (meta: JsonObject | undefined, field: string): number => {
-      const value = meta?.[field]
-      return typeof value === "number" ? value : 0
-    }
     return {
-      promptTokens: number(metas[0], "prompt_tokens"),
-      completionTokens: metas.reduce((sum, meta) => sum + number(meta, "completion_tokens"), 0),
-      cachedTokens: number(metas[0], "cached_tokens"),
-      reasoningTokens: metas.reduce((sum, meta) => sum + number(meta, "reasoning_tokens"), 0),
+      promptTokens: numberOr(metas[0]?.["prompt_tokens"], 0),
+      completionTokens: metas.reduce((sum, meta) => sum + numberOr(meta["completion_tokens"], 0), 0),
+      cachedTokens: numberOr(metas[0]?.["cached_tokens"], 0),
+      reasoningTokens: metas.reduce((sum, meta) => sum + numberOr(meta["reasoning_tokens"], 0), 0),
     }
   }
 }

@@ -16,6 +16,7 @@ import type {
 import { resolveSampling, samplingDepartures } from "../sampling.ts"
 import type { JsonObject } from "../transport/read.ts"
 import { probeTimeoutMs, ServerConnection } from "./connection.ts"
+import { decodeAnswer, endsAnswer } from "./decode-answer.ts"
 import type { ServerOptions } from "./server-config.ts"
 
 /**
@@ -131,7 +132,7 @@ export class TrlServer implements InferenceServer {
     return {
       ...said,
       choices: choices.map(({ tokenIds, logprobs, text, finishReason, versions }): ChatCompletion => {
-        return { text, toolCalls: [], finishReason, tokens: { ids: tokenIds, logprobs }, versions }
+        return { text, toolCalls: [], finishReason, tokenIds, logprobs, versions }
       }),
       ...(Array.isArray(prompts) ? { promptTokenIds: reader.numbers(prompts[0], "prompt_ids[]") } : {}),
     }
@@ -185,7 +186,7 @@ export class TrlServer implements InferenceServer {
         return this.#read(own?.logprob, `logprobs[][] of the sampled id ${id}`)
       })
       const finishReason = this.#finishReason(tokenIds, sampling)
-      const text = this.#text(tokenIds, sampling)
+      const text = decodeAnswer(this.#tokenizer, tokenIds, sampling)
       options.onDelta?.({ choice: index, text, tokenIds, logprobs, finishReason })
       return { tokenIds, logprobs, text, finishReason, versions: [] }
     })
@@ -200,23 +201,8 @@ export class TrlServer implements InferenceServer {
     }
   }
 
-  #isEnd(id: number | undefined, sampling: SamplingOptions): boolean {
-    return (
-      id !== undefined &&
-      ((sampling.stopTokenIds?.includes(id) ?? false) ||
-        (sampling.ignoreEos !== true && this.#tokenizer.stopTokenIds.includes(id)))
-    )
-  }
-
   #finishReason(ids: readonly number[], sampling: SamplingOptions): FinishReason {
-    return this.#isEnd(ids.at(-1), sampling) || ids.length < sampling.maxTokens ? "stop" : "length"
-  }
-
-  /** As the other servers give it: without the end token, cut before a stop string. */
-  #text(ids: readonly number[], sampling: SamplingOptions): string {
-    const text = this.#tokenizer.decode(this.#isEnd(ids.at(-1), sampling) ? ids.slice(0, -1) : ids)
-    const cuts = (sampling.stop ?? []).map((stop) => text.indexOf(stop)).filter((index) => index !== -1)
-    return cuts.length === 0 ? text : text.slice(0, Math.min(...cuts))
+    return endsAnswer(this.#tokenizer, ids.at(-1), sampling) || ids.length < sampling.maxTokens ? "stop" : "length"
   }
 }
 

@@ -12,8 +12,9 @@ import type {
 import { samplingDepartures } from "../sampling.ts"
 import { isObject, type JsonObject } from "../transport/read.ts"
 import { versionNumber } from "../versions.ts"
-import { askAtroposVllm } from "./atropos-vllm.ts"
+import { completeAtAtroposVllm, completeTokensAtAtroposVllm } from "./atropos-vllm.ts"
 import { probeTimeoutMs, ServerConnection } from "./connection.ts"
+import { decodeAnswer } from "./decode-answer.ts"
 import { readChatAnswer, readChoices, readPromptLogprobs, readTokenChoice, readUsage } from "./openai-answers.ts"
 import { chatFields, chatSampling, namedSampling } from "./openai-bodies.ts"
 import type { ServerOptions } from "./server-config.ts"
@@ -42,10 +43,15 @@ export class VllmServer implements InferenceServer {
     const { reader } = this.#connection
     this.#connection.checkPrompt(prompt)
     const route = await this.#tokenRoute(options.signal)
-    if (route === "atropos") return askAtroposVllm(this.#connection, prompt, sampling, options)
+    if (route === "atropos") return completeTokensAtAtroposVllm(this.#connection, prompt, sampling, options)
     const body = await this.#askForTokens(route, prompt, sampling, options)
+    const { tokenizer } = this.#connection.options
+    const choices = readChoices(reader, body).map((choice) => readTokenChoice(reader, body, choice))
     return {
-      choices: readChoices(reader, body).map((choice) => readTokenChoice(reader, body, choice)),
+      choices:
+        body["output_mode"] === "tokens" && tokenizer !== undefined
+          ? choices.map((choice) => ({ ...choice, text: decodeAnswer(tokenizer, choice.tokenIds, sampling) }))
+          : choices,
       ...this.#said(sampling),
       usage: readUsage(body),
     }
@@ -70,13 +76,19 @@ export class VllmServer implements InferenceServer {
     }
     const answer = await this.#connection.askOpenAi(this.#connection.own("/v1/chat/completions"), body, options)
     const read = readChatAnswer(reader, answer, this.#said(sampling))
-    if (request.logprobs && read.choices.some((choice) => choice.tokens === undefined)) {
+    if (
+      request.logprobs &&
+      read.choices.some((choice) => choice.tokenIds === undefined || choice.logprobs === undefined)
+    ) {
       throw reader.unreadable("choices[].token_ids", "a list", undefined, "token ids need vLLM 0.10.2 or newer")
     }
     return read
   }
 
   async complete(prompt: string, sampling: SamplingOptions, options: RequestOptions = {}): Promise<ChatCompletions> {
+    if ((await this.#tokenRoute(options.signal)) === "atropos") {
+      return completeAtAtroposVllm(this.#connection, prompt, sampling, options)
+    }
     const body = { prompt, ...this.#completionFields(sampling), return_token_ids: true, ...sampling.extra }
     const answer = await this.#connection.askOpenAi(this.#connection.own("/v1/completions"), body, options)
     return readChatAnswer(this.#connection.reader, answer, this.#said(sampling))
@@ -151,8 +163,9 @@ export class VllmServer implements InferenceServer {
     sampling: SamplingOptions,
     options: RequestOptions,
   ): Promise<JsonObject> {
-    // In its text mode, which alone has the text, that route lists alternatives without ids.
-    if (route === "generate" && (sampling.topLogprobs ?? 0) === 0) {
+    // The route lists alternatives with ids only where it leaves the text to us.
+    const needsIds = (sampling.topLogprobs ?? 0) > 0
+    if (route === "generate" && (!needsIds || this.#connection.options.tokenizer !== undefined)) {
       try {
         return await this.#generate(prompt, sampling, options)
       } catch (error) {
@@ -160,7 +173,7 @@ export class VllmServer implements InferenceServer {
         this.#route = Promise.resolve("completions")
       }
     }
-    const spelled = route === "spelled-completions" || (sampling.topLogprobs ?? 0) > 0
+    const spelled = route === "spelled-completions" || needsIds
     const body = {
       prompt,
       ...this.#completionFields(sampling),
@@ -175,8 +188,8 @@ export class VllmServer implements InferenceServer {
     const body = {
       model: this.#connection.options.model,
       token_ids: prompt,
-      output_mode: "text",
-      sampling_params: { ...namedSampling(sampling), logprobs: 0, ...sampling.extra },
+      output_mode: (sampling.topLogprobs ?? 0) > 0 ? "tokens" : "text",
+      sampling_params: { ...namedSampling(sampling), logprobs: sampling.topLogprobs ?? 0, ...sampling.extra },
     }
     return this.#connection.askOpenAi(this.#connection.own("/inference/v1/generate"), body, options)
   }

@@ -6,6 +6,8 @@ import { readEvents, type ServerEvent } from "./event-stream.ts"
 
 /** vLLM's HTTP server closes idle connections after 5 s; one that we reuse then is a request lost. */
 const keepAliveMs = 4_000
+/** What a timer of the platform can count; beyond it fires at once. */
+const longestTimerMs = 2 ** 31 - 1
 const maxResponseBytes = 512 * 1024 * 1024
 
 export interface TransportOptions {
@@ -22,7 +24,7 @@ export interface TransportRequest {
   body?: unknown
   signal?: AbortSignal | undefined
   timeoutMs?: number
-  /** Without it a redirect, like a failing status, is an error. */
+  /** Which answers are good ones. @default those with a 2xx status */
   accept?: (status: number) => boolean
 }
 
@@ -152,12 +154,21 @@ export class HttpTransport {
         { retryable: true, facts: { timeoutMs: bound.timeoutMs } },
       )
     }
-    const reason = error instanceof Error ? error.message || ("code" in error ? String(error.code) : error.name) : error
-    return new AtroposError("inference-network", `${server} could not be reached or cut the connection: ${reason}`, {
-      retryable: true,
-      cause: error,
-    })
+    return new AtroposError(
+      "inference-network",
+      `${server} could not be reached or cut the connection: ${reasonOf(error)}`,
+      {
+        retryable: true,
+        cause: error,
+      },
+    )
   }
+}
+
+/** Refused connections to a name with several addresses have an empty message and a code. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.message || ("code" in error ? String(error.code) : error.name)
 }
 
 /** One signal of the caller's and a timer. */
@@ -171,10 +182,13 @@ class Bound {
   constructor(caller: AbortSignal | undefined, timeoutMs: number) {
     this.timeoutMs = timeoutMs
     this.#caller = caller
-    this.#timer = setTimeout(() => {
-      this.timedOut = true
-      this.#controller.abort()
-    }, timeoutMs)
+    this.#timer = setTimeout(
+      () => {
+        this.timedOut = true
+        this.#controller.abort()
+      },
+      Math.min(timeoutMs, longestTimerMs),
+    )
     if (caller?.aborted) this.#onAbort()
     else caller?.addEventListener("abort", this.#onAbort)
   }

@@ -6,6 +6,15 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value)
 }
 
+/** Fields that an answer may lack, or have as something else, without being less of an answer. */
+export function textOr(value: unknown, fallback: string): string {
+  return typeof value === "string" ? value : fallback
+}
+
+export function numberOr(value: unknown, fallback: number): number {
+  return typeof value === "number" ? value : fallback
+}
+
 /** Reads fields of an answer; what is missing or of another kind names the server and the field. */
 export class AnswerReader {
   readonly server: string

@@ -1,4 +1,5 @@
 import { AtroposError } from "../../runtime/errors.ts"
+import { isObject, textOr } from "./read.ts"
 
 /** What a server said of a failure, in whichever of its shapes. */
 interface ServerComplaint {
@@ -90,7 +91,7 @@ function fromFields(fields: Record<string, unknown>): ServerComplaint {
 function describeFieldIssue(issue: unknown): string {
   if (!isObject(issue)) return String(issue)
   const where = Array.isArray(issue["loc"]) ? `${issue["loc"].join(".")}: ` : ""
-  return where + String(issue["msg"] ?? "")
+  return where + textOr(issue["msg"], "")
 }
 
 /** Seconds or an HTTP date, or milliseconds in the header some providers add. */
@@ -125,8 +126,4 @@ function parseOrUndefined(text: string): unknown {
   } catch {
     return undefined
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
 }
