@@ -10,6 +10,9 @@ import { readWriteAheadLog } from "./write-ahead-log.ts"
 /** Pages this large write and read payloads at two to three times the speed of SQLite's usual 4096. */
 const pageBytes = 16_384
 
+/** The log is worked into the file from here on (32 MiB): what recovery walks through after a crash. */
+const logPages = 2048
+
 /** SQLite's result code for, among others, a table that is not there. */
 const unknownTable = 1
 
@@ -32,7 +35,8 @@ export async function openRun(directory: string, maxFileBytes: number | null): P
   }
   const database = new DatabaseSync(file)
   try {
-    database.exec("PRAGMA synchronous = FULL; PRAGMA cache_size = -8192; PRAGMA wal_autocheckpoint = 4096")
+    database.exec("PRAGMA synchronous = FULL; PRAGMA cache_size = -8192")
+    database.exec(`PRAGMA wal_autocheckpoint = ${logPages}`)
     if (maxFileBytes !== null) database.exec(`PRAGMA max_page_count = ${Math.ceil(maxFileBytes / pageBytes)}`)
     migrate(database)
     return database

@@ -15,7 +15,8 @@ export async function lockRun(directory: string): Promise<{ release(): void }> {
   mkdirSync(directory, { recursive: true })
   const lock: DatabaseSync = new DatabaseSync(join(directory, "run.lock"), { timeout: 0 })
   try {
-    lock.exec("BEGIN EXCLUSIVE")
+    // Nothing is ever written, so no journal is wanted.
+    lock.exec("PRAGMA journal_mode = OFF; BEGIN EXCLUSIVE")
   } catch (error) {
     lock.close()
     if (sqliteErrorCode(error) === busy) throw lockedRun(directory, error)

@@ -22,7 +22,7 @@ export interface SqliteStoreOptions {
   directory: string
   /** Bytes of released groups to keep. @default 10 GB */
   retainBytes?: number
-  /** Bytes of payloads to hold in memory between commit and release. @default 32 MiB */
+  /** Bytes of payloads to hold in memory between commit and release. @default 64 MiB */
   cacheBytes?: number
   /** The file may not grow beyond this, as if the disk were full. @default null, no limit */
   maxFileBytes?: number | null
@@ -44,7 +44,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   })
   if (reply.type === "refused") throw unpackError(reply.error)
   if (reply.type !== "opened") throw new TypeError(`the writer began with ${reply.type}`)
-  return new SqliteStore(writer, reply.totals, options.directory, options.cacheBytes ?? 32 * 1024 * 1024)
+  return new SqliteStore(writer, reply.totals, options.directory, options.cacheBytes ?? 64 * 1024 * 1024)
 }
 
 /** A job that the writer has not answered yet. */
