@@ -2,6 +2,15 @@
 export { AtroposError, errorCodes, isAtroposError, type ErrorCode } from "./runtime/errors.ts"
 export { createLineLogger, silentLogger, type Logger, type LogLevel } from "./runtime/logger.ts"
 export type { Tokenizer } from "./chat/tokenizer.ts"
+export {
+  createChatTemplate,
+  type ChatTemplate,
+  type ChatTemplateOptions,
+  type RenderRequest,
+} from "./chat/chat-template.ts"
+export { compileTemplate, type RenderOptions, type Template } from "./chat/template/template.ts"
+export { JsonFloat, parseLosslessJson, type LosslessJson } from "./chat/lossless-json.ts"
+export type { ChatContentPart, ChatMessage, ChatTool, ChatToolCall } from "./chat/messages.ts"
 export { loadTokenizer, type LoadTokenizerOptions } from "./chat/tokenizers/load-tokenizer.ts"
 export type {
   BatchGroup,

@@ -1,0 +1,176 @@
+import { AtroposError, isAtroposError } from "../runtime/errors.ts"
+import { tryParseLosslessJson } from "./lossless-json.ts"
+import { thoughtOf, type ChatContentPart, type ChatMessage, type ChatTool, type ChatToolCall } from "./messages.ts"
+import type { RenderLimits } from "./template/values/budget.ts"
+import type { TemplateInput } from "./template/values/convert.ts"
+import { compileTemplate, type Template } from "./template/template.ts"
+import type { Tokenizer } from "./tokenizer.ts"
+
+/** In which form a template takes the arguments of tool calls. */
+export type ArgumentsForm = "object" | "text"
+
+export interface ChatTemplateOptions {
+  /** Source to use in place of the tokenizer's own template. */
+  template?: string
+  /** @default objects, and text where the template refuses those */
+  arguments?: ArgumentsForm
+  limits?: Partial<RenderLimits>
+}
+
+export interface RenderRequest {
+  messages: readonly ChatMessage[]
+  /** Null and absent are the same. */
+  tools?: readonly ChatTool[] | null
+  /** Ends with the opening of the assistant's turn. @default true, unless the final message is to be continued */
+  addGenerationPrompt?: boolean
+  /** Ends where the last message's content ends, so that the model goes on with it. @default false */
+  continueFinalMessage?: boolean
+  /** Further variables that the template reads, such as `enable_thinking`. */
+  variables?: Readonly<Record<string, TemplateInput>>
+  /** What the template's clock shows. @default the present */
+  now?: () => Date
+}
+
+/** Turns conversations into the text that the model was trained on. */
+export interface ChatTemplate {
+  readonly source: string
+  render(request: RenderRequest): string
+}
+
+/** The chat template of a tokenizer's model, or another one over its special tokens. */
+export function createChatTemplate(tokenizer: Tokenizer, options: ChatTemplateOptions = {}): ChatTemplate {
+  const source = options.template ?? tokenizer.chatTemplate
+  if (source === undefined)
+    throw new AtroposError(
+      "bad-template",
+      `${tokenizer.name} has no chat template; pass one (its model's card or a sibling model has it)`,
+    )
+  const main = compileTemplate(source)
+  const toolSource = options.template === undefined ? tokenizer.toolChatTemplate : undefined
+  const forTools = toolSource === undefined ? main : compileTemplate(toolSource)
+  return {
+    source,
+    render(request) {
+      const template = request.tools === null || request.tools === undefined ? main : forTools
+      return renderRequest(template, tokenizer, options, request)
+    },
+  }
+}
+
+// Appended to what is to be continued; the blank shows whether the template trims.
+const continueMark = "\uE000atropos-continue\uE000 "
+
+function renderRequest(
+  template: Template,
+  tokenizer: Tokenizer,
+  options: ChatTemplateOptions,
+  request: RenderRequest,
+): string {
+  const { messages, tools = null, continueFinalMessage = false, variables = {}, now } = request
+  const addGenerationPrompt = request.addGenerationPrompt ?? !continueFinalMessage
+  if (continueFinalMessage && addGenerationPrompt)
+    throw new AtroposError(
+      "bad-option",
+      "continueFinalMessage and addGenerationPrompt exclude each other: a final message that goes on needs no new turn",
+    )
+  const shown = continueFinalMessage ? markFinal(messages) : messages
+  const attempt = (form: ArgumentsForm, keepNulls: boolean): string =>
+    template.render(
+      {
+        ...tokenizer.specialTokens,
+        documents: null,
+        ...variables,
+        messages: shown.map((message) => templateMessage(message, form, keepNulls)),
+        tools,
+        add_generation_prompt: addGenerationPrompt,
+      },
+      {
+        ...(now === undefined ? {} : { now }),
+        ...(options.limits === undefined ? {} : { limits: options.limits }),
+      },
+    )
+  const text = firstAccepted(attempt, options.arguments, messages)
+  return continueFinalMessage ? cutAtMark(text) : text
+}
+
+/** Some templates need text arguments, some need nulls to be there; the first form that renders is the one. */
+function firstAccepted(
+  attempt: (form: ArgumentsForm, keepNulls: boolean) => string,
+  fixed: ArgumentsForm | undefined,
+  messages: readonly ChatMessage[],
+): string {
+  const hasCalls = messages.some((message) => (message.tool_calls ?? []).length > 0)
+  const forms: ArgumentsForm[] = fixed === undefined ? (hasCalls ? ["object", "text"] : ["object"]) : [fixed]
+  const hasNulls = messages.some((message) => Object.values(message).includes(null))
+  let refusal: unknown
+  for (const keepNulls of hasNulls ? [false, true] : [false])
+    for (const form of forms)
+      try {
+        return attempt(form, keepNulls)
+      } catch (error) {
+        if (!isAtroposError(error, "template-refused")) throw error
+        refusal ??= error
+      }
+  throw refusal
+}
+
+function markFinal(messages: readonly ChatMessage[]): ChatMessage[] {
+  const last = messages.at(-1)
+  if (last === undefined) throw nothingToContinue()
+  return [...messages.slice(0, -1), { ...last, content: markContent(last.content) }]
+}
+
+function markContent(content: ChatMessage["content"]): string | readonly ChatContentPart[] {
+  if (typeof content === "string") return content + continueMark
+  const parts = content ?? []
+  const index = parts.findLastIndex((part) => typeof part.text === "string")
+  const part = parts[index]
+  if (part === undefined) throw nothingToContinue()
+  return parts.with(index, { ...part, text: `${part.text ?? ""}${continueMark}` })
+}
+
+function cutAtMark(text: string): string {
+  const mark = continueMark.trimEnd()
+  const at = text.lastIndexOf(mark)
+  if (at < 0) throw nothingToContinue()
+  const kept = text.slice(0, at)
+  return text.startsWith(continueMark, at) ? kept : kept.trimEnd()
+}
+
+function nothingToContinue(): AtroposError {
+  return new AtroposError(
+    "template-refused",
+    "continueFinalMessage needs a last message whose text the chat template writes; this template leaves it out",
+  )
+}
+
+function templateMessage(message: ChatMessage, form: ArgumentsForm, keepNulls: boolean): TemplateInput {
+  const shown: Record<string, TemplateInput> = {}
+  for (const [key, value] of Object.entries(message))
+    // The index signature is for fields that only templates know; what is no JSON is refused on conversion.
+    if (value !== undefined && (keepNulls || value !== null)) shown[key] = value as TemplateInput
+  const thought = thoughtOf(message)
+  if (thought !== "") shown["reasoning_content"] = shown["thinking"] = thought
+  const calls = message.tool_calls
+  if (calls !== null && calls !== undefined) shown["tool_calls"] = calls.map((call) => templateCall(call, form))
+  return shown
+}
+
+function templateCall(call: ChatToolCall, form: ArgumentsForm): TemplateInput {
+  const { arguments: given, ...rest } = call.function
+  return { ...call, function: { ...rest, arguments: templateArguments(given, form) } }
+}
+
+function templateArguments(given: ChatToolCall["function"]["arguments"], form: ArgumentsForm): TemplateInput {
+  if (form === "object") {
+    const parsed = typeof given === "string" ? tryParseLosslessJson(given) : (given as TemplateInput)
+    // Text that is no JSON has no other form.
+    return parsed === undefined ? (given as TemplateInput) : parsed
+  }
+  return typeof given === "string" ? given : writeJson(given as TemplateInput)
+}
+
+/** JSON text of values that were given in place of it, spelled as Python would. */
+function writeJson(value: TemplateInput): string {
+  return compileTemplate("{{ value | tojson }}").render({ value })
+}

@@ -1,0 +1,246 @@
+// Expressions → closures.
+import type { BinaryOperator, CallArguments, CompareOperator, Expression } from "../language/syntax.ts"
+import { filters } from "../library/filters.ts"
+import { templateGlobals } from "../library/globals.ts"
+import { tests } from "../library/tests.ts"
+import type { Runtime } from "../runtime.ts"
+import { getAttribute, getItem, getSlice, toCallable } from "../values/attributes.ts"
+import { TemplateFailure, typeError } from "../values/errors.ts"
+import { isTrue, iterate } from "../values/iterate.ts"
+import {
+  add,
+  concatenate,
+  contains,
+  equals,
+  floorDivision,
+  modulo,
+  multiply,
+  negate,
+  ordered,
+  positive,
+  power,
+  subtract,
+  trueDivide,
+} from "../values/operators.ts"
+import { Arguments, Dict, Tuple, Undefined, type Value } from "../values/value.ts"
+import type { Evaluate, Frame } from "./frame.ts"
+
+/**
+ * `soft` code is not sure to run (a branch): there an unknown filter fails only when it is reached, elsewhere
+ * the template does not compile.
+ */
+export function compileExpression(node: Expression, soft: boolean): Evaluate {
+  switch (node.kind) {
+    case "constant": {
+      const { value } = node
+      return () => value
+    }
+    case "name": {
+      const { name } = node
+      return ({ scope }) => {
+        const value = scope.get(name)
+        if (value !== undefined) return value
+        return templateGlobals.get(name) ?? new Undefined(`'${name}' is undefined`)
+      }
+    }
+    case "list": {
+      const items = node.items.map((item) => compileExpression(item, soft))
+      return (frame) => items.map((item) => item(frame))
+    }
+    case "tuple": {
+      const items = node.items.map((item) => compileExpression(item, soft))
+      return (frame) => new Tuple(items.map((item) => item(frame)))
+    }
+    case "dict": {
+      const entries = node.entries.map(
+        ([key, value]) => [compileExpression(key, soft), compileExpression(value, soft)] as const,
+      )
+      return (frame) => Dict.of(entries.map(([key, value]) => [key(frame), value(frame)] as const))
+    }
+    case "attribute": {
+      const of = compileExpression(node.of, soft)
+      const { name } = node
+      return (frame) => getAttribute(of(frame), name, frame.runtime)
+    }
+    case "item": {
+      const of = compileExpression(node.of, soft)
+      const key = compileExpression(node.key, soft)
+      return (frame) => getItem(of(frame), key(frame), frame.runtime)
+    }
+    case "slice":
+      return compileSlice(node, soft)
+    case "call": {
+      const callee = compileExpression(node.callee, soft)
+      const args = compileArguments(node.args, soft)
+      return (frame) => call(callee(frame), args(frame), frame.runtime)
+    }
+    case "filter": {
+      const input = compileExpression(node.input, soft)
+      const apply = compileFilter(node, soft)
+      return (frame) => apply(input(frame), frame)
+    }
+    case "test":
+      return compileTest(node, soft)
+    case "unary": {
+      const operand = compileExpression(node.operand, soft)
+      if (node.operator === "not") return (frame) => !isTrue(operand(frame))
+      return node.operator === "-" ? (frame) => negate(operand(frame)) : (frame) => positive(operand(frame))
+    }
+    case "binary": {
+      const left = compileExpression(node.left, soft)
+      const right = compileExpression(node.right, soft)
+      const operate = binaryOperators[node.operator]
+      return (frame) => operate(left(frame), right(frame), frame.runtime)
+    }
+    case "and":
+    case "or": {
+      const left = compileExpression(node.left, soft)
+      const right = compileExpression(node.right, soft)
+      const stopsAt = node.kind === "or"
+      return (frame) => {
+        const value = left(frame)
+        return isTrue(value) === stopsAt ? value : right(frame)
+      }
+    }
+    case "compare":
+      return compileCompare(node, soft)
+    case "concat": {
+      const parts = node.parts.map((part) => compileExpression(part, soft))
+      return (frame) =>
+        concatenate(
+          parts.map((part) => part(frame)),
+          frame.runtime,
+        )
+    }
+    case "conditional": {
+      const test = compileExpression(node.test, soft)
+      const whenTrue = compileExpression(node.whenTrue, true)
+      const otherwise = node.otherwise === undefined ? undefined : compileExpression(node.otherwise, true)
+      return (frame) => {
+        if (isTrue(test(frame))) return whenTrue(frame)
+        return otherwise === undefined
+          ? new Undefined("an inline if without an else evaluated to false")
+          : otherwise(frame)
+      }
+    }
+  }
+}
+
+export function call(callee: Value, args: Arguments, runtime: Runtime): Value {
+  const callable = toCallable(callee)
+  runtime.budget.spend(1)
+  return callable.call(args, runtime)
+}
+
+function compileSlice(node: Expression & { kind: "slice" }, soft: boolean): Evaluate {
+  const part = (bound: Expression | undefined): Evaluate =>
+    bound === undefined ? () => null : compileExpression(bound, soft)
+  const of = compileExpression(node.of, soft)
+  const [start, stop, step] = [part(node.start), part(node.stop), part(node.step)]
+  return (frame) => getSlice(of(frame), start(frame), stop(frame), step(frame), frame.runtime)
+}
+
+export function compileArguments(args: CallArguments, soft: boolean): (frame: Frame) => Arguments {
+  const positional = args.positional.map((value) => compileExpression(value, soft))
+  const named = args.named.map(([name, value]) => [name, compileExpression(value, soft)] as const)
+  const spread = args.spread === undefined ? undefined : compileExpression(args.spread, soft)
+  const namedSpread = args.namedSpread === undefined ? undefined : compileExpression(args.namedSpread, soft)
+  return (frame) => {
+    const values = positional.map((value) => value(frame))
+    const names = new Map<string, Value>()
+    const addNamed = (name: string, value: Value): void => {
+      if (names.has(name)) throw typeError(`got multiple values for keyword argument '${name}'`)
+      names.set(name, value)
+    }
+    for (const [name, value] of named) addNamed(name, value(frame))
+    if (spread !== undefined) {
+      for (const value of iterate(spread(frame))) values.push(value)
+      frame.runtime.budget.list(values.length)
+    }
+    if (namedSpread !== undefined) {
+      const more = namedSpread(frame)
+      if (!(more instanceof Dict)) throw typeError("argument after ** must be a mapping")
+      for (const [name, value] of more.entries()) {
+        if (typeof name !== "string") throw typeError("keywords must be strings")
+        addNamed(name, value)
+      }
+    }
+    return new Arguments(values, names)
+  }
+}
+
+export interface NamedUse {
+  name: string
+  args: CallArguments
+  line: number
+}
+
+export function compileFilter(use: NamedUse, soft: boolean): (input: Value, frame: Frame) => Value {
+  const filter = filters.get(use.name)
+  if (filter === undefined) {
+    const failure = (): TemplateFailure =>
+      new TemplateFailure("TemplateSyntaxError", `No filter named '${use.name}'`, use.line)
+    if (!soft) throw failure()
+    return () => {
+      throw failure()
+    }
+  }
+  const args = compileArguments(use.args, soft)
+  return (input, frame) => {
+    frame.runtime.budget.spend(1)
+    return filter(input, args(frame), frame.runtime)
+  }
+}
+
+function compileTest(use: Expression & { kind: "test" }, soft: boolean): Evaluate {
+  const test = tests.get(use.name)
+  if (test === undefined) {
+    const failure = (): TemplateFailure =>
+      new TemplateFailure("TemplateSyntaxError", `No test named '${use.name}'`, use.line)
+    if (!soft) throw failure()
+    return () => {
+      throw failure()
+    }
+  }
+  const input = compileExpression(use.input, soft)
+  const args = compileArguments(use.args, soft)
+  return (frame) => test(input(frame), args(frame), frame.runtime)
+}
+
+const binaryOperators: Record<BinaryOperator, (left: Value, right: Value, runtime: Runtime) => Value> = {
+  "+": add,
+  "-": subtract,
+  "*": multiply,
+  "/": trueDivide,
+  "//": floorDivision,
+  "%": modulo,
+  "**": power,
+}
+
+const compareOperators: Record<CompareOperator, (left: Value, right: Value, runtime: Runtime) => boolean> = {
+  "==": equals,
+  "!=": (left, right, runtime) => !equals(left, right, runtime),
+  "<": (left, right, runtime) => ordered(left, right, "<", runtime),
+  "<=": (left, right, runtime) => ordered(left, right, "<=", runtime),
+  ">": (left, right, runtime) => ordered(left, right, ">", runtime),
+  ">=": (left, right, runtime) => ordered(left, right, ">=", runtime),
+  in: (left, right, runtime) => contains(right, left, runtime),
+  "not in": (left, right, runtime) => !contains(right, left, runtime),
+}
+
+function compileCompare(node: Expression & { kind: "compare" }, soft: boolean): Evaluate {
+  const first = compileExpression(node.first, soft)
+  const rest = node.rest.map(({ operator, operand }) => ({
+    holds: compareOperators[operator],
+    operand: compileExpression(operand, soft),
+  }))
+  return (frame) => {
+    let left = first(frame)
+    for (const { holds, operand } of rest) {
+      const right = operand(frame)
+      if (!holds(left, right, frame.runtime)) return false
+      left = right
+    }
+    return true
+  }
+}

@@ -1,0 +1,237 @@
+// Statements → closures.
+import type { FilterUse, ForStatement, Statement, Target } from "../language/syntax.ts"
+import { TemplateFailure, typeError, valueError } from "../values/errors.ts"
+import { isTrue, iterate } from "../values/iterate.ts"
+import { toText } from "../values/show.ts"
+import { Arguments, Namespace, PythonIterator, type Value } from "../values/value.ts"
+import { call, compileArguments, compileExpression, compileFilter } from "./expressions.ts"
+import { capture, Scope, withScope, type Execute, type Frame, type Signal } from "./frame.ts"
+import { LoopContext } from "./loop.ts"
+import { Macro, macroParts } from "./macro.ts"
+
+/** Where in the template the code to compile stands. */
+export interface Place {
+  soft: boolean
+  inLoop: boolean
+  /** Names of blocks seen so far. */
+  blocks: Set<string>
+}
+
+export function compileBody(statements: readonly Statement[], place: Place): Execute {
+  const steps = statements.map((statement) => compileStatement(statement, place))
+  return (frame) => {
+    for (let i = 0; i < steps.length; i += 1) {
+      try {
+        const signal = steps[i]?.(frame)
+        if (signal !== undefined) return signal
+      } catch (error) {
+        if (error instanceof TemplateFailure) error.line ??= statements[i]?.line
+        throw error
+      }
+    }
+    return undefined
+  }
+}
+
+/** A statement that always goes on to the next one. */
+function act(run: (frame: Frame) => unknown): Execute {
+  return (frame) => {
+    run(frame)
+    return undefined
+  }
+}
+
+function compileStatement(node: Statement, place: Place): Execute {
+  switch (node.kind) {
+    case "text": {
+      const { text } = node
+      return act(({ output }) => output.write(text))
+    }
+    case "print": {
+      const expression = compileExpression(node.expression, place.soft)
+      return act((frame) => frame.output.write(toText(expression(frame), frame.runtime)))
+    }
+    case "if": {
+      const inside = { ...place, soft: true }
+      const branches = node.branches.map(({ test, body }) => ({
+        test: compileExpression(test, inside.soft),
+        body: compileBody(body, inside),
+      }))
+      const otherwise = compileBody(node.otherwise, inside)
+      return (frame) => {
+        for (const { test, body } of branches) if (isTrue(test(frame))) return body(frame)
+        return otherwise(frame)
+      }
+    }
+    case "for":
+      return compileFor(node, place)
+    case "set": {
+      const value = compileExpression(node.value, place.soft)
+      const assign = compileTarget(node.target)
+      return act((frame) => assign(frame, value(frame)))
+    }
+    case "set-block": {
+      const body = compileBody(node.body, { ...place, soft: false })
+      const apply = compileFilters(node.filters, place)
+      const assign = compileTarget(node.target)
+      return (frame) => {
+        const result = capture(frame, new Scope(frame.scope), body)
+        if ("signal" in result) return result.signal
+        assign(frame, apply(result.text, frame))
+        return undefined
+      }
+    }
+    case "filter-block": {
+      const body = compileBody(node.body, { ...place, soft: false })
+      const apply = compileFilters(node.filters, place)
+      return (frame) => {
+        const result = capture(frame, new Scope(frame.scope), body)
+        if ("signal" in result) return result.signal
+        frame.output.write(toText(apply(result.text, frame), frame.runtime))
+        return undefined
+      }
+    }
+    case "with": {
+      const values = node.values.map((value) => compileExpression(value, place.soft))
+      const targets = node.targets.map(compileTarget)
+      const body = compileBody(node.body, { ...place, soft: false })
+      return (frame) => {
+        const inner = withScope(frame, new Scope(frame.scope))
+        targets.forEach((assign, index) => assign(inner, values[index]?.(frame) ?? null))
+        return body(inner)
+      }
+    }
+    case "macro": {
+      const parts = compileMacro(node.name, node, place)
+      return act((frame) => frame.scope.values.set(node.name, new Macro(parts, frame)))
+    }
+    case "call-block": {
+      const parts = compileMacro("caller", node, place)
+      const callee = compileExpression(node.call.callee, place.soft)
+      const args = compileArguments(node.call.args, place.soft)
+      return (frame) => {
+        const target = callee(frame)
+        const { positional, named } = args(frame)
+        if (named.has("caller")) throw typeError("got multiple values for keyword argument 'caller'")
+        const all = new Arguments(positional, new Map([...named, ["caller", new Macro(parts, frame)]]))
+        frame.output.write(toText(call(target, all, frame.runtime), frame.runtime))
+        return undefined
+      }
+    }
+    case "generation": {
+      // Marks the assistant's text for Python's masks; it prints its body, in variables of its own.
+      const body = compileBody(node.body, { ...place, soft: false, inLoop: false })
+      return act((frame) => body(withScope(frame, new Scope(frame.scope))))
+    }
+    case "block": {
+      if (place.blocks.has(node.name))
+        throw new TemplateFailure("TemplateSyntaxError", `block '${node.name}' defined twice`, node.line)
+      place.blocks.add(node.name)
+      const body = compileBody(node.body, { ...place, soft: false, inLoop: false })
+      return (frame) => {
+        if (node.required) throw new TemplateFailure("TemplateError", `Required block '${node.name}' not found`)
+        body(withScope(frame, new Scope(node.scoped ? frame.scope : frame.root)))
+        return undefined
+      }
+    }
+    case "break":
+    case "continue": {
+      if (!place.inLoop) throw new TemplateFailure("TemplateSyntaxError", `'${node.kind}' outside loop`, node.line)
+      const { kind } = node
+      return () => kind
+    }
+    case "unsupported":
+      return () => {
+        throw typeError(`no loader for this environment specified: a chat template cannot '${node.tag}' others`)
+      }
+  }
+}
+
+function compileFilters(uses: readonly FilterUse[], place: Place): (text: string, frame: Frame) => Value {
+  const applied = uses.map((use) => compileFilter(use, place.soft))
+  return (text, frame) => applied.reduce<Value>((value, apply) => apply(value, frame), text)
+}
+
+function compileMacro(
+  name: string,
+  node: Statement & { kind: "macro" | "call-block" },
+  place: Place,
+): ReturnType<typeof macroParts> {
+  const body = compileBody(node.body, { ...place, soft: false, inLoop: false })
+  const defaults = node.signature.defaults.map((value) => compileExpression(value, false))
+  return macroParts(name, node.signature, node.body, defaults, body, node.line)
+}
+
+type Assign = (frame: Frame, value: Value) => void
+
+function compileTarget(target: Target): Assign {
+  switch (target.kind) {
+    case "name": {
+      const { name } = target
+      return ({ scope }, value) => {
+        scope.values.set(name, value)
+      }
+    }
+    case "namespace": {
+      const { name, attribute } = target
+      return ({ scope }, value) => {
+        const namespace = scope.get(name)
+        if (!(namespace instanceof Namespace))
+          throw new TemplateFailure("TemplateError", "cannot assign attribute on non-namespace object")
+        namespace.values.set(attribute, value)
+      }
+    }
+    case "tuple": {
+      const items = target.items.map(compileTarget)
+      return (frame, value) => {
+        const values = [...iterate(value)]
+        if (values.length > items.length) throw valueError(`too many values to unpack (expected ${items.length})`)
+        if (values.length < items.length)
+          throw valueError(`not enough values to unpack (expected ${items.length}, got ${values.length})`)
+        items.forEach((assign, index) => assign(frame, values[index] ?? null))
+      }
+    }
+  }
+}
+
+function compileFor(node: ForStatement, place: Place): Execute {
+  const iterable = compileExpression(node.iterable, place.soft)
+  const assign = compileTarget(node.target)
+  const filter = node.filter === undefined ? undefined : compileExpression(node.filter, false)
+  const body = compileBody(node.body, { ...place, soft: false, inLoop: true })
+  const otherwise = compileBody(node.otherwise, { ...place, soft: false })
+
+  const passing = function* (frame: Frame, items: Iterable<Value>): IterableIterator<Value> {
+    for (const item of items) {
+      const inner = withScope(frame, new Scope(frame.scope))
+      assign(inner, item)
+      if (filter === undefined || isTrue(filter(inner))) yield item
+    }
+  }
+
+  const run = (frame: Frame, given: Value, depth0: number): Signal => {
+    const items = iterate(given)
+    const counted: Value = filter === undefined ? given : new PythonIterator(passing(frame, items))
+    const source = counted instanceof PythonIterator ? counted.source : items[Symbol.iterator]()
+    const recurse = node.recursive
+      ? (inner: Value, depth: number): string =>
+          frame.runtime.budget.nested(() => {
+            const result = capture(frame, frame.scope, (inside) => run(inside, inner, depth))
+            return "text" in result ? result.text : ""
+          })
+      : undefined
+    const loop = new LoopContext(counted, source, depth0, frame.runtime, recurse)
+    let ran = false
+    for (let item = loop.next(); item !== undefined; item = loop.next()) {
+      ran = true
+      frame.runtime.budget.spend(1)
+      const scope = new Scope(frame.scope)
+      const inner = withScope(frame, scope)
+      scope.values.set("loop", loop)
+      assign(inner, item)
+      if (body(inner) === "break") break
+    }
+    return ran ? undefined : otherwise(withScope(frame, new Scope(frame.scope)))
+  }
+  return (frame) => run(frame, iterable(frame), 0)
+}

@@ -1,0 +1,76 @@
+import { AtroposError } from "../../runtime/errors.ts"
+import { compileBody } from "./interpret/statements.ts"
+import { Output, Scope } from "./interpret/frame.ts"
+import { parseTemplate } from "./language/parser.ts"
+import { Budget, defaultLimits, type RenderLimits } from "./values/budget.ts"
+import { toValue, type TemplateInput } from "./values/convert.ts"
+import { TemplateFailure } from "./values/errors.ts"
+
+export interface RenderOptions {
+  /** What strftime_now reads, as local time. @default the time of the call */
+  now?: () => Date
+  limits?: Partial<RenderLimits>
+}
+
+/**
+ * A chat template, compiled. Rendering follows Python's Jinja as transformers sets it up: the immutable sandbox,
+ * trim_blocks and lstrip_blocks, break and continue, and transformers' own functions.
+ */
+export interface Template {
+  readonly source: string
+  /**
+   * Renders with these variables. A template that raises, or that goes past a limit, is an error with code
+   * `template-refused`.
+   */
+  render(variables: Readonly<Record<string, TemplateInput>>, options?: RenderOptions): string
+}
+
+/** Compiles a template; one that Python would not compile is an error with code `bad-template`. */
+export function compileTemplate(source: string): Template {
+  const body = guarded("bad-template", () =>
+    compileBody(parseTemplate(source), { soft: false, inLoop: false, blocks: new Set() }),
+  )
+  return {
+    source,
+    render(variables, options = {}) {
+      const runtime = {
+        budget: new Budget({ ...defaultLimits, ...options.limits }),
+        now: options.now ?? (() => new Date()),
+      }
+      return guarded("template-refused", () => {
+        const given = new Scope()
+        for (const [name, value] of Object.entries(variables))
+          if (value !== undefined) given.values.set(name, toValue(value))
+        const root = new Scope(given)
+        const output = new Output(runtime)
+        body({ scope: root, root, output, runtime })
+        return output.text
+      })
+    },
+  }
+}
+
+function guarded<T>(code: "bad-template" | "template-refused", run: () => T): T {
+  try {
+    return run()
+  } catch (error) {
+    if (error instanceof TemplateFailure)
+      throw new AtroposError(code, message(code, error), {
+        cause: error,
+        facts: { kind: error.kind, line: error.line },
+      })
+    // The stack of JavaScript is the last bound on templates that nest without end.
+    if (error instanceof RangeError)
+      throw new AtroposError(code, "the chat template nests too deep or makes a text that is too long", {
+        cause: error,
+      })
+    throw error
+  }
+}
+
+function message(code: "bad-template" | "template-refused", error: TemplateFailure): string {
+  const line = error.line === undefined ? "" : ` (line ${error.line})`
+  return code === "bad-template"
+    ? `the chat template does not compile${line}: ${error.message}`
+    : `the chat template refused the conversation${line}: ${error.message}`
+}

@@ -1,0 +1,32 @@
+/** markupsafe.escape() of plain text. */
+export function escapeMarkup(text: string): string {
+  return text
+    .replaceAll("&", "&amp;")
+    .replaceAll(">", "&gt;")
+    .replaceAll("<", "&lt;")
+    .replaceAll("'", "&#39;")
+    .replaceAll('"', "&#34;")
+}
+
+const entities = new Map([
+  ["amp", "&"],
+  ["lt", "<"],
+  ["gt", ">"],
+  ["quot", '"'],
+  ["apos", "'"],
+  ["nbsp", "\u00a0"],
+])
+
+/** Markup.striptags(): without comments and tags, white space collapsed, entities read. */
+export function stripTags(html: string): string {
+  const text = html.replace(/<!--.*?-->/gs, "").replace(/<[^>]*>/g, "")
+  return text
+    .split(/\s+/)
+    .filter((part) => part !== "")
+    .join(" ")
+    .replace(/&(?:#(\d+)|#x([\da-f]+)|(\w+));/gi, (whole, decimal?: string, hex?: string, name?: string) => {
+      if (name !== undefined) return entities.get(name) ?? whole
+      const code = decimal === undefined ? Number.parseInt(hex ?? "", 16) : Number(decimal)
+      return code <= 0x10ffff ? String.fromCodePoint(code) : whole
+    })
+}
