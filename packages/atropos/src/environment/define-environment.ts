@@ -16,34 +16,34 @@ type Given<Row, Context> = Rows<Row> | ((context: Context) => Rows<Row> | Promis
 type Scored = number | RolloutResult | undefined
 
 /** An environment in its short form. `Row` is what an item is, `Own` the configuration beside the base fields. */
-export interface EnvironmentDefinition<Row, Own extends z.ZodObject = z.ZodObject> {
+export interface EnvironmentDefinition<Row, Own extends object = object> {
   /** In snake_case. */
   name: string
   description?: string
   /** Configuration of its own; each field has a default and a description. */
-  config?: Own
+  config?: z.ZodObject & z.ZodType<Own>
   /** Its own defaults for any field of the configuration. */
-  defaults?: Partial<EnvironmentConfig & z.output<Own>>
+  defaults?: Partial<EnvironmentConfig & Own>
   /** Its default inference server, or several. */
   servers?: ServerDefaults | readonly ServerDefaults[]
   /** Inference servers beside the policy, with their defaults: `{ judge: { modelName: "…" } }` makes `--judge.*`. */
   helpers?: Readonly<Record<string, ServerDefaults | readonly ServerDefaults[]>>
   /** Where items come from. An array is shuffled and walked through over and over; others end when they end. */
-  rows: Given<Row, EnvironmentContext<EnvironmentConfig & z.output<Own>>>
+  rows: Given<Row, EnvironmentContext<EnvironmentConfig & Own>>
   /** @default true */
   shuffle?: boolean
   /** How often an array is walked through. @default Infinity */
   epochs?: number
   /** What the policy is asked: a conversation, or a raw text to continue. */
-  prompt?: (row: Row, rollout: Rollout<EnvironmentConfig & z.output<Own>>) => string | readonly InferenceMessage[]
+  prompt?: (row: Row, rollout: Rollout<EnvironmentConfig & Own>) => string | readonly InferenceMessage[]
   /** Sampling in training. @default temperature 1 */
   sampling?: Sampling
   /** Scores an answer; undefined leaves the rollout out of its group. */
-  score?: (row: Row, answer: Answer, rollout: Rollout<EnvironmentConfig & z.output<Own>>) => Scored | Promise<Scored>
+  score?: (row: Row, answer: Answer, rollout: Rollout<EnvironmentConfig & Own>) => Scored | Promise<Scored>
   /** A whole rollout, in place of `prompt` and `score`. */
-  rollout?: (row: Row, rollout: Rollout<EnvironmentConfig & z.output<Own>>) => Promise<RolloutResult | undefined>
+  rollout?: (row: Row, rollout: Rollout<EnvironmentConfig & Own>) => Promise<RolloutResult | undefined>
   evaluation?: {
-    rows: Given<Row, EnvironmentContext<EnvironmentConfig & z.output<Own>>>
+    rows: Given<Row, EnvironmentContext<EnvironmentConfig & Own>>
     /** @default temperature 0 */
     sampling?: Sampling
     /** Whether a result counts as right. @default a score of 1 and more */
@@ -54,10 +54,10 @@ export interface EnvironmentDefinition<Row, Own extends z.ZodObject = z.ZodObjec
 }
 
 /** Makes an environment of a definition; the result is a class like any other environment. */
-export function defineEnvironment<Row, Own extends z.ZodObject = z.ZodObject>(
+export function defineEnvironment<Row, Own extends object = object>(
   definition: EnvironmentDefinition<Row, Own>,
-): EnvironmentClass<Row, EnvironmentConfig & z.output<Own>> {
-  type Config = EnvironmentConfig & z.output<Own>
+): EnvironmentClass<Row, EnvironmentConfig & Own> {
+  type Config = EnvironmentConfig & Own
   if (definition.rollout === undefined && (definition.prompt === undefined || definition.score === undefined)) {
     throw new TypeError(`${definition.name}: give either prompt and score, or rollout`)
   }

@@ -141,3 +141,16 @@ export const environmentStatusResponse = z.object({
   registered: z.literal(false).optional().describe("The id is not known: register again"),
 })
 export type EnvironmentStatusResponse = z.infer<typeof environmentStatusResponse>
+
+/** Metrics of an environment or a trainer, kept with the run. */
+export const logEntry = z.object({
+  source: z.string().describe("env:NAME, trainer, or any other name"),
+  step: wireInteger.optional(),
+  time: z.number().optional().describe("Seconds since 1970"),
+  metrics: z.record(z.string(), z.number()),
+  table: z
+    .object({ name: z.string(), columns: z.array(z.string()), rows: z.array(z.array(z.unknown())) })
+    .optional()
+    .describe("Examples to look at"),
+})
+export type LogEntry = z.infer<typeof logEntry>

@@ -5,6 +5,7 @@ import type {
   DisconnectEnvironmentResponse,
   EnvironmentStatusResponse,
   InfoResponse,
+  LogEntry,
   PushListResponse,
   PushResponse,
   RegisterEnvironmentRequest,
@@ -85,6 +86,11 @@ export class TrajectoryClient {
 
   pushGroups(groups: readonly ScoredGroup[], options?: CallOptions): Promise<PushListResponse> {
     return this.#call("POST", "/scored_data_list", groups, options)
+  }
+
+  /** Hands metrics to the server, to be kept with the run. */
+  log(entries: readonly LogEntry[], options?: CallOptions): Promise<void> {
+    return this.#call("POST", "/log", entries, options, () => {})
   }
 
   reset(options?: CallOptions): Promise<void> {

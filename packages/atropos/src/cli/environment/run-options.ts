@@ -10,6 +10,7 @@ export const runOptions = z.object({
   proxyUrl: z.string().nullable().default(null).describe("accepted for old command lines; ATROPOS_PROXY_URL works"),
   config: z.string().nullable().default(null).describe("YAML file with env, openai and the flags above"),
   allowUnknown: z.boolean().default(false).describe("warn of unknown keys in the YAML file instead of refusing it"),
+  track: z.string().default("console,server").describe("where metrics go: console, jsonl[=FILE], server; or none"),
   json: z.boolean().default(false).describe("print results and log lines as JSON"),
   quiet: z.boolean().default(false).describe("show no progress"),
   logLevel: z.enum(logLevels).default("info").describe("least level of log lines"),

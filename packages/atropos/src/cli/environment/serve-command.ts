@@ -1,11 +1,17 @@
-import { createRandom } from "../../environment/random.ts"
-import { serve } from "../../environment/serve/serve.ts"
-import { createSessionFactory } from "../../environment/session-factory.ts"
+import { resolve } from "node:path"
+
+import { GroupsFile } from "../../environment/groups/groups-file.ts"
+import { toWireGroup } from "../../environment/groups/to-wire.ts"
 import type { EnvironmentClass } from "../../environment/environment-class.ts"
+import { createLogListener } from "../../environment/serve/log-listener.ts"
+import type { RunListener } from "../../environment/serve/run-listener.ts"
+import { RunMetrics } from "../../environment/serve/run-metrics.ts"
+import { serve } from "../../environment/serve/serve.ts"
+import { StepLogger } from "../../environment/serve/step-logger.ts"
 import { TrajectoryClient } from "../../protocol/trajectory-client.ts"
-import { createLineLogger } from "../../runtime/logger.ts"
 import type { CommandContext } from "../command.ts"
-import { connectPolicy } from "./connect-policy.ts"
+import { openRun } from "./open-run.ts"
+import { openTrackers } from "./open-trackers.ts"
 import type { Configuration } from "./resolve-configuration.ts"
 
 /** `atropos serve`: runs an environment against a trajectory server until its work is done. */
@@ -14,45 +20,38 @@ export async function runServe(
   configuration: Configuration,
   context: CommandContext,
 ): Promise<number> {
-  const { env, run } = configuration
-  const logger = createLineLogger({ level: run.logLevel, json: run.json, write: context.stderr })
-  const policy = await connectPolicy(configuration, context)
-  const client = new TrajectoryClient({ url: env.rolloutServerUrl })
+  const run = await openRun(environmentClass, configuration, context)
+  const { config, environment, logger, policy } = run
+  const client = new TrajectoryClient({ url: config.rolloutServerUrl })
+  const tracker = openTrackers(configuration.run, { ...context, client, logger })
+  const metrics = new RunMetrics({ environment, config, tokenizer: policy.tokenizer, prefix: "" })
+  const steps = new StepLogger({ metrics, tracker, minItemsSent: config.minItemsSentBeforeLogging })
+  const groups = await openGroupsFile(config.dataPathToSaveGroups, context.workingDirectory)
+  const saving: RunListener = {
+    groupSent: (group) => void groups?.write(toWireGroup(group, { ...config, tokenizer: policy.tokenizer })),
+  }
   try {
-    let maxTokenLen = -1
-    const random = createRandom(env.seed ?? Math.floor(Math.random() * 2 ** 31))
     const summary = await serve({
-      environment: new environmentClass({
-        config: env,
-        logger,
-        random: random.fork("environment"),
-        tokenizer: policy.tokenizer,
-        helpers: {},
-      }),
-      name: environmentClass.about.name,
-      config: env,
+      ...run,
       client,
-      openSession: createSessionFactory({
-        policy: policy.server,
-        tokenizer: policy.tokenizer,
-        config: env,
-        render: () => {
-          throw new TypeError("chat needs the tokenizer's template")
-        },
-        maxTokenLen: () => maxTokenLen,
-      }),
-      onRegistration: (registration) => {
-        maxTokenLen = registration.maxTokenLen
-      },
       serverCount: policy.serverCount,
-      random: random.fork("rollouts"),
-      logger,
+      evaluationConcurrency: policy.evaluationConcurrency,
       signal: context.signal,
+      workingDirectory: context.workingDirectory,
+      listeners: [run.limits, createLogListener(logger), metrics, steps, saving],
     })
-    logger.info("done", { ...summary })
+    steps.flush()
+    if (configuration.run.json) context.stdout(`${JSON.stringify({ event: "summary", ...summary })}\n`)
+    else logger.info("summary", { ...summary })
     return 0
   } finally {
+    await tracker.close()
+    await groups?.close()
     await client.close()
-    await policy.close()
+    await run.close()
   }
+}
+
+async function openGroupsFile(path: string | null, workingDirectory: string): Promise<GroupsFile | undefined> {
+  return path === null ? undefined : GroupsFile.create(resolve(workingDirectory, path))
 }

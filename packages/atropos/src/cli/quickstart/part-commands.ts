@@ -61,6 +61,7 @@ export function environmentSettings({ server, policy }: Addresses, seed: number,
     "env.steps_per_eval": 0,
     "env.shutdown_grace": 1,
     "openai.base_url": `${policy}/v1`,
+    "openai.server_type": "vllm",
     "openai.model_name": "policy",
   })
 }

@@ -38,7 +38,7 @@ export function gatherGroups(
 
 function scoreSession(session: Session, scoring: Scoring): ScoredSequence[] {
   return session.sequences().map((sequence) => {
-    const messages = scoring.messages ?? sequence.messages
+    const { messages: conversation } = sequence
     return {
       tokens: sequence.tokens,
       masks: sequence.masks,
@@ -46,7 +46,8 @@ function scoreSession(session: Session, scoring: Scoring): ScoredSequence[] {
       versions: sequence.versions,
       sampledWith: sequence.sampledWith,
       score: scoring.score,
-      ...(messages === undefined ? {} : { messages }),
+      ...(conversation === undefined ? {} : { conversation }),
+      ...(scoring.messages === undefined ? {} : { messages: scoring.messages }),
       ...(scoring.advantages === undefined ? {} : { advantages: spread(scoring.advantages, sequence) }),
       ...(scoring.overrides === undefined ? {} : { overrides: scoring.overrides }),
       ...(scoring.image === undefined ? {} : { image: scoring.image }),

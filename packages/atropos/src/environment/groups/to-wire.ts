@@ -1,9 +1,19 @@
+import type { Tokenizer } from "../../chat/tokenizer.ts"
+import type { InferenceMessage } from "../../inference/inference-server.ts"
 import type { ScoredGroup as WireGroup } from "../../protocol/messages.ts"
 import type { TrajectoryGroup, ScoredSequence } from "./trajectory-group.ts"
 
+export interface WireOptions {
+  /** Sends conversations too; sequences without one get a user message with their text. */
+  includeMessages: boolean
+  tokenizer: Pick<Tokenizer, "decode">
+  environmentId?: number
+}
+
 /** The group as the trajectory server takes it; keys that no sequence has are left out. */
-export function toWireGroup(group: TrajectoryGroup, environmentId?: number): WireGroup {
+export function toWireGroup(group: TrajectoryGroup, options: WireOptions): WireGroup {
   const { sequences } = group
+  const { environmentId } = options
   const params = generationParams(group)
   return {
     tokens: mutable(sequences.map(({ tokens }) => tokens)),
@@ -11,7 +21,7 @@ export function toWireGroup(group: TrajectoryGroup, environmentId?: number): Wir
     scores: sequences.map(({ score }) => score),
     ...column("advantages", sequences, ({ advantages }) => advantages),
     ...column("ref_logprobs", sequences, ({ referenceLogprobs }) => referenceLogprobs),
-    ...column("messages", sequences, ({ messages }) => messages, []),
+    ...column("messages", sequences, (sequence) => messagesOf(sequence, options), []),
     ...column("inference_logprobs", sequences, ({ logprobs }) => logprobs),
     ...column("overrides", sequences, ({ overrides }) => overrides, {}),
     ...column("images", sequences, ({ image }) => image, null),
@@ -21,6 +31,14 @@ export function toWireGroup(group: TrajectoryGroup, environmentId?: number): Wir
     ...(group.groupOverrides === undefined ? {} : { group_overrides: group.groupOverrides }),
     ...(environmentId === undefined ? {} : { env_id: environmentId }),
   }
+}
+
+function messagesOf(
+  { messages, conversation, tokens }: ScoredSequence,
+  { includeMessages, tokenizer }: WireOptions,
+): readonly InferenceMessage[] | undefined {
+  if (messages !== undefined || !includeMessages) return messages
+  return conversation ?? [{ role: "user", content: tokenizer.decode(tokens) }]
 }
 
 /** One wire field from what the sequences have; with no `filler` for those that lack it, all of them must have it. */

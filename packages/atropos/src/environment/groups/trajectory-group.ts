@@ -15,7 +15,10 @@ export interface ScoredSequence {
   /** Token ids of the teacher at each position, and their logprobs. */
   distillTokenIds?: readonly (readonly number[])[]
   distillLogprobs?: readonly (readonly number[])[]
+  /** Sent with the sequence whatever `include_messages` says. */
   messages?: readonly InferenceMessage[]
+  /** The session's own conversation, sent with `include_messages`. */
+  conversation?: readonly InferenceMessage[]
   /** What the trainer shall do otherwise for this sequence, e.g. `{ set_advantage_to_zero: true }`. */
   overrides?: Readonly<Record<string, unknown>>
   /** An image that belongs to it: base64 or a URL. */

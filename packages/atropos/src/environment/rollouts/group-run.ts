@@ -17,6 +17,8 @@ export interface GroupRunOptions<Config extends EnvironmentConfig> {
   openSession: OpenSession
   /** Told of every rollout that has ended. */
   onRolloutEnd?: (rollout: EndedRollout<unknown>) => void
+  /** Told when rollouts begin and end to run, so that their time is not counted as the group's. */
+  onRunning?: (running: boolean) => void
 }
 
 /** What the rollouts of one item may use together. */
@@ -24,10 +26,13 @@ export class GroupRun<Config extends EnvironmentConfig = EnvironmentConfig> {
   readonly config: Config
   readonly helpers: Readonly<Record<string, InferenceServer>>
   readonly random: Random
+  /** Aborted when the environment ends, or when the group's own work takes longer than worker_timeout. */
   readonly signal: AbortSignal
   readonly logger: Logger
   readonly step: number
   readonly #options: GroupRunOptions<Config>
+  #runs = 0
+  #running = 0
 
   constructor(options: GroupRunOptions<Config>) {
     this.#options = options
@@ -49,14 +54,23 @@ export class GroupRun<Config extends EnvironmentConfig = EnvironmentConfig> {
     options: { count?: number } = {},
   ): Promise<EndedRollout<Value>[]> {
     const count = options.count ?? this.groupSize
-    return Promise.all(
-      Array.from({ length: count }, async (_, index) => {
-        const random = this.random.fork(index)
-        const ended = await runRollout({ ...this.#options, random, index, split: "train", run: rollout })
-        this.#options.onRolloutEnd?.(ended)
-        return ended
-      }),
-    )
+    const random = this.random.fork(`run-${this.#runs++}`)
+    if (this.#running++ === 0) this.#options.onRunning?.(true)
+    try {
+      return await Promise.all(Array.from({ length: count }, (_, index) => this.#one(index, random, rollout)))
+    } finally {
+      if (--this.#running === 0) this.#options.onRunning?.(false)
+    }
+  }
+
+  async #one<Value>(
+    index: number,
+    random: Random,
+    run: (rollout: Rollout<Config>) => Promise<Value>,
+  ): Promise<EndedRollout<Value>> {
+    const ended = await runRollout({ ...this.#options, random: random.fork(index), index, split: "train", run })
+    this.#options.onRolloutEnd?.(ended)
+    return ended
   }
 
   /** Makes groups of ended rollouts: one of the policy's sessions, and one of each further agent's. */

@@ -69,7 +69,7 @@ function startTimer(seconds: number, limit: AbortController): NodeJS.Timeout | u
 }
 
 /** Does not wait for work that ignores its signal. */
-async function untilAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+export async function untilAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   signal.throwIfAborted()
   const { promise, reject } = Promise.withResolvers<never>()
   const stop = (): void => reject(signal.reason)

@@ -1,11 +1,14 @@
 import type { Environment } from "../environment.ts"
+import { inOwnCode } from "../own-code.ts"
 
 export interface TakenItem<Item> {
-  /** Counts the items taken, from 0. */
-  number: number
-  item: Item
-  /** How often it was tried before. */
-  attempts: number
+  /** Counts the items taken, from 0; an item that is done again keeps its number. */
+  readonly number: number
+  readonly item: Item
+  /** How often it failed although others succeeded meanwhile. */
+  readonly faults: number
+  /** Items settled when it was taken. */
+  readonly settledBefore: number
 }
 
 /**
@@ -14,9 +17,10 @@ export interface TakenItem<Item> {
  */
 export class ItemSource<Item> {
   readonly #environment: Pick<Environment<Item>, "nextItem">
-  readonly #backlog: { item: Item; attempts: number; number?: number }[] = []
+  readonly #backlog: { item: Item; faults: number; number: number | undefined }[] = []
   readonly #taken = new Map<number, TakenItem<Item>>()
   #next = 0
+  #settled = 0
   #exhausted = false
   #asking: Promise<unknown> = Promise.resolve()
 
@@ -38,6 +42,7 @@ export class ItemSource<Item> {
     return this.#next
   }
 
+  /** The next item, or undefined when there is none now; rejects with what `nextItem` threw. */
   async take(): Promise<TakenItem<Item> | undefined> {
     const turn = this.#asking.then(() => this.#take())
     this.#asking = turn.catch(() => {})
@@ -46,36 +51,39 @@ export class ItemSource<Item> {
 
   async #take(): Promise<TakenItem<Item> | undefined> {
     const waiting = this.#backlog.shift()
-    let taken: TakenItem<Item>
     if (waiting !== undefined) {
-      taken = { number: waiting.number ?? this.#next++, item: waiting.item, attempts: waiting.attempts }
-    } else {
-      if (this.#exhausted) return undefined
-      const item = await this.#environment.nextItem()
-      if (item === undefined) {
-        this.#exhausted = true
-        return undefined
-      }
-      taken = { number: this.#next++, item, attempts: 0 }
+      return this.#hold({ item: waiting.item, faults: waiting.faults, number: waiting.number ?? this.#next++ })
     }
+    if (this.#exhausted) return undefined
+    const item = await inOwnCode("nextItem", () => this.#environment.nextItem())
+    if (item === undefined) {
+      this.#exhausted = true
+      return undefined
+    }
+    return this.#hold({ item, faults: 0, number: this.#next++ })
+  }
+
+  #hold(item: Omit<TakenItem<Item>, "settledBefore">): TakenItem<Item> {
+    const taken = { ...item, settledBefore: this.#settled }
     this.#taken.set(taken.number, taken)
     return taken
   }
 
   /** The item is done: sent, or dropped and counted. */
   settle(taken: TakenItem<Item>): void {
-    this.#taken.delete(taken.number)
+    if (this.#taken.delete(taken.number)) this.#settled += 1
   }
 
-  /** The item shall be done again, before new ones. */
-  giveBack({ number, item, attempts }: TakenItem<Item>, options: { countAttempt: boolean }): void {
+  /** The item shall be done again. A failure counts against it only when other items were done since it was taken. */
+  giveBack({ number, item, faults, settledBefore }: TakenItem<Item>): void {
     this.#taken.delete(number)
-    this.#backlog.unshift({ number, item, attempts: attempts + (options.countAttempt ? 1 : 0) })
+    const own = this.#settled > settledBefore ? 1 : 0
+    this.#backlog.push({ number, item, faults: faults + own })
   }
 
-  /** Items that came about because of others. */
+  /** Items that came about because of others, or are left of an earlier run. */
   addBacklog(items: readonly Item[]): void {
-    for (const item of items) this.#backlog.push({ item, attempts: 0 })
+    for (const item of items) this.#backlog.push({ item, faults: 0, number: undefined })
   }
 
   /** Items that are taken or wait, for a checkpoint: those in flight first. */

@@ -6,12 +6,16 @@ import { untilItWorks } from "./retry.ts"
 
 export type SendResult = { sent: true } | { sent: false; detail: string }
 
-/** Sends the groups of one item, until the server has them or refuses them for good. */
-export async function sendGroups(
-  groups: readonly WireGroup[],
-  options: { client: TrajectoryClient; signal: AbortSignal; logger: Logger },
-): Promise<SendResult> {
-  const { client, signal, logger } = options
+export interface SendOptions {
+  groups: readonly WireGroup[]
+  client: TrajectoryClient
+  signal: AbortSignal
+  logger: Logger
+}
+
+/** Sends the groups of one item in one push, until the server has them or refuses them for good. */
+export async function sendGroups(options: SendOptions): Promise<SendResult> {
+  const { groups, client, signal, logger } = options
   const [only] = groups
   try {
     await untilItWorks(

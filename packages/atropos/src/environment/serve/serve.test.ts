@@ -61,6 +61,8 @@ test("serves scored groups to a trainer until the total steps are covered", asyn
       maxTokenLen: () => 256,
     }),
     serverCount: 1,
+    evaluationConcurrency: 8,
+    workingDirectory: "/nonexistent",
     random: createRandom(3),
     logger: silentLogger,
     signal: new AbortController().signal,

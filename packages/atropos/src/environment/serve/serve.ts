@@ -1,24 +1,30 @@
 // The serve loop: keeps the right number of groups in flight, sends what they give, and evaluates.
-// Everything that happens (a status, an ended group, an ended evaluation) calls `#advance`, which starts what may start.
+// Everything that happens (a status, an ended item, an ended evaluation) calls `#advance`, which starts what may start.
+// An item that was taken ends in one of three ways: sent, dropped with a reason, or back in the source.
+import { resolve } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 
 import type { EnvironmentStatusResponse } from "../../protocol/messages.ts"
 import type { TrajectoryClient } from "../../protocol/trajectory-client.ts"
 import type { Logger } from "../../runtime/logger.ts"
 import type { EnvironmentConfig } from "../config/environment-config.ts"
-import type { Collected, Environment } from "../environment.ts"
-import { checkGroup, type DropReason } from "../groups/check-group.ts"
-import type { TrajectoryGroup } from "../groups/trajectory-group.ts"
-import { toWireGroup } from "../groups/to-wire.ts"
+import type { Environment } from "../environment.ts"
 import { runEvaluation } from "../evaluate/run-evaluation.ts"
+import { toWireGroup } from "../groups/to-wire.ts"
+import type { TrajectoryGroup } from "../groups/trajectory-group.ts"
 import type { Random } from "../random.ts"
-import { GroupRun } from "../rollouts/group-run.ts"
-import type { EndedRollout, OpenSession } from "../rollouts/run-rollout.ts"
-import { describeFailure, toFailure } from "../rollouts/rollout-failure.ts"
+import { collectItem, type CollectedItem } from "../rollouts/collect-item.ts"
+import { describeFailure } from "../rollouts/rollout-failure.ts"
+import type { OpenSession } from "../rollouts/run-rollout.ts"
+import { checkpointFile, readCheckpoint, writeCheckpoint } from "./checkpoints.ts"
 import { ItemSource, type TakenItem } from "./item-source.ts"
+import { ProviderGate } from "./provider-gate.ts"
+import { inOwnCode } from "../own-code.ts"
 import { register, type Registration } from "./registration.ts"
 import { untilItWorks } from "./retry.ts"
+import { emitTo, type RunListener } from "./run-listener.ts"
 import { sendGroups } from "./sender.ts"
+import { RunCounter, type RunEnd, type RunSummary } from "./summary.ts"
 import { isComplete, workerLimit } from "./worker-limit.ts"
 
 export interface ServeOptions<Item, Config extends EnvironmentConfig> {
@@ -28,112 +34,142 @@ export interface ServeOptions<Item, Config extends EnvironmentConfig> {
   config: Config
   client: TrajectoryClient
   openSession: OpenSession
-  /** Told the trainer's limits at registration. */
-  onRegistration?: (registration: Registration) => void
   /** Inference servers, for `max_num_workers` -1. */
   serverCount: number
+  /** Evaluation rollouts at the same time. */
+  evaluationConcurrency: number
   random: Random
   logger: Logger
   /** Its abort ends the loop: running rollouts get `shutdown_grace` seconds. */
   signal: AbortSignal
+  /** What checkpoint directories are relative to. */
+  workingDirectory: string
+  listeners?: readonly RunListener[]
   /** Between status polls. @default 100 */
   pollMs?: number
 }
 
-export interface ServeSummary {
-  end: "steps" | "exhausted" | "stopped"
-  steps: number
-  items: number
-  groupsSent: number
-  rollouts: number
-  rolloutsFailed: number
-  dropped: Partial<Record<DropReason, number>>
-}
-
+/** Serves until the steps are done, the items are exhausted or the signal aborts. */
 export async function serve<Item, Config extends EnvironmentConfig>(
   options: ServeOptions<Item, Config>,
-): Promise<ServeSummary> {
+): Promise<RunSummary> {
   return new ServeLoop(options).run()
 }
+
+/** Failures that an item may have of its own before it is dropped. */
+const maxFaults = 3
+/** Polls between questions whether the trainer has changed its limits. */
+const pollsPerInfo = 50
 
 class ServeLoop<Item, Config extends EnvironmentConfig> {
   readonly #options: ServeOptions<Item, Config>
   readonly #items: ItemSource<Item>
-  readonly #ended = Promise.withResolvers<ServeSummary["end"]>()
+  readonly #counter = new RunCounter()
+  readonly #emit: ReturnType<typeof emitTo>
+  readonly #gate = new ProviderGate(() => this.#advance())
+  readonly #end = Promise.withResolvers<RunEnd>()
+  /** Ends everything; `#workerAbort` ends the rollouts of training only. */
   readonly #abort = new AbortController()
-  readonly #summary = { groupsSent: 0, rollouts: 0, rolloutsFailed: 0, dropped: {} as ServeSummary["dropped"] }
+  readonly #workerAbort = new AbortController()
+  readonly #workerSignal = AbortSignal.any([this.#abort.signal, this.#workerAbort.signal])
   readonly #workers = new Set<Promise<void>>()
   #registration: Registration | undefined
   #status: EnvironmentStatusResponse | undefined
   /** Groups sent, in all and when the last status was asked for: newer ones are not in its queue sizes. */
   #sent = 0
   #sentAtStatus = 0
+  #started = 0
   #evaluation: Promise<void> | undefined
   #stopping = false
 
   constructor(options: ServeOptions<Item, Config>) {
     this.#options = options
     this.#items = new ItemSource(options.environment)
+    this.#emit = emitTo([this.#counter, ...(options.listeners ?? [])], options.logger)
   }
 
-  async run(): Promise<ServeSummary> {
+  async run(): Promise<RunSummary> {
     const { environment, config, signal } = this.#options
+    const stop = (): void => this.#stop()
+    signal.addEventListener("abort", stop, { once: true })
+    if (signal.aborted) stop()
+    let polling: Promise<void> | undefined
     try {
-      await environment.setup()
-      this.#registration = await this.#register()
-      if (config.evalAtStart) this.#evaluate(this.#registration.startingStep)
-      const polling = this.#poll().catch((error: unknown) => this.#ended.reject(error))
-      const stop = (): void => this.#ended.resolve("stopped")
-      signal.addEventListener("abort", stop, { once: true })
-      if (signal.aborted) stop()
-      const end = await this.#ended.promise
+      await inOwnCode("setup", () => environment.setup())
+      await this.#startUp()
+      if (config.evalAtStart) this.#evaluate(this.#step)
+      polling = this.#poll().catch((error: unknown) => this.#end.reject(error))
+      const end = await this.#end.promise
+      await this.#drain(end)
+      return this.#counter.summary(end, {
+        step: this.#step,
+        taken: this.#items.count,
+        unfinished: this.#items.pending().length,
+      })
+    } catch (error) {
+      // Told to stop before there was anything to drain.
+      if (!signal.aborted || this.#registration !== undefined) throw error
+      return this.#counter.summary("stopped", { step: 0, taken: 0, unfinished: 0 })
+    } finally {
       signal.removeEventListener("abort", stop)
       this.#stopping = true
-      await this.#drain(end)
       this.#abort.abort()
+      this.#gate.close()
       await polling
-      return this.#summarise(end)
-    } finally {
-      this.#abort.abort()
+      await Promise.all(this.#workers)
       await environment.cleanup()
     }
   }
 
+  /** Running rollouts get their grace; before registration there are none to wait for. */
+  #stop(): void {
+    this.#end.resolve("stopped")
+    if (this.#registration === undefined) return this.#abort.abort()
+    const grace = setTimeout(() => this.#abort.abort(), this.#options.config.shutdownGrace * 1000)
+    this.#abort.signal.addEventListener("abort", () => clearTimeout(grace), { once: true })
+  }
+
+  async #startUp(): Promise<void> {
+    const registration = await this.#register()
+    const { checkpointDir, startingStep, name } = registration
+    if (checkpointDir === "" || startingStep <= 0) return
+    const { environment, logger } = this.#options
+    const found = await readCheckpoint(this.#checkpointRoot(registration), name, startingStep)
+    if (found === undefined) {
+      logger.info(`no checkpoint up to step ${startingStep} in ${checkpointDir}: items begin anew`)
+      return
+    }
+    await inOwnCode("loadCheckpoint", () => environment.loadCheckpoint(found.state))
+    // Items are what a checkpoint of the same environment wrote.
+    this.#items.addBacklog(found.pending as Item[])
+    logger.info(`resumed from ${found.file}; items taken after it are done again`, { unfinished: found.pending.length })
+  }
+
   async #register(): Promise<Registration> {
-    const { client, config, name, logger, signal } = this.#options
+    const { client, config, name, logger } = this.#options
     const registration = await register({
       client,
       config,
       name: config.wandbName ?? name,
-      signal: AbortSignal.any([signal, this.#abort.signal]),
+      signal: this.#abort.signal,
       logger,
     })
-    this.#options.onRegistration?.(registration)
-    logger.info(`registered as ${registration.name}`, { step: registration.startingStep })
+    this.#registration = registration
+    this.#emit("registered", registration)
     return registration
   }
 
   async #poll(): Promise<void> {
-    const { client, logger, pollMs = 100 } = this.#options
+    const { logger, pollMs = 100 } = this.#options
     const { signal } = this.#abort
-    while (!signal.aborted) {
+    for (let polls = 1; !signal.aborted; polls++) {
       try {
-        const sentBefore = this.#sent
-        const { id } = this.#known()
-        const status = await untilItWorks(() => client.environmentStatus(id, { signal }), {
-          signal,
-          logger,
-          what: "asking for the status",
-        })
-        if (status.registered === false) {
+        if (!(await this.#askStatus())) {
           logger.warn("the trajectory server does not know this environment (any more): registering again")
-          this.#registration = await this.#register()
+          await this.#register()
           continue
         }
-        const stepBefore = this.#status?.current_step ?? this.#known().startingStep
-        this.#status = status
-        this.#sentAtStatus = sentBefore
-        this.#onStep(stepBefore, status.current_step)
+        if (polls % pollsPerInfo === 0) await this.#askInfo()
         this.#advance()
         await sleep(pollMs, undefined, { signal })
       } catch (error) {
@@ -142,9 +178,66 @@ class ServeLoop<Item, Config extends EnvironmentConfig> {
     }
   }
 
+  /** Whether the server knows the environment. */
+  async #askStatus(): Promise<boolean> {
+    const { client, logger } = this.#options
+    const { signal } = this.#abort
+    const { id } = this.#known()
+    const sentBefore = this.#sent
+    const status = await untilItWorks(() => client.environmentStatus(id, { signal }), {
+      signal,
+      logger,
+      what: "asking for the status",
+    })
+    if (status.registered === false) return false
+    const stepBefore = this.#step
+    this.#status = status
+    this.#sentAtStatus = sentBefore
+    this.#emit("status", { status, inFlight: this.#workers.size, limit: this.#limit(status), started: this.#started })
+    this.#started = 0
+    if (status.current_step > stepBefore) this.#onStep(stepBefore, status.current_step)
+    return true
+  }
+
+  async #askInfo(): Promise<void> {
+    const known = this.#known()
+    const { client, logger } = this.#options
+    const { signal } = this.#abort
+    const info = await untilItWorks(() => client.info({ signal }), {
+      signal,
+      logger,
+      what: "asking for the batch size",
+    })
+    if (info.batch_size < 1) return
+    if (info.batch_size === known.batchSize && info.max_token_len === known.maxTokenLen) return
+    logger.warn("the trainer changed its limits", { batchSize: info.batch_size, maxTokenLen: info.max_token_len })
+    this.#registration = { ...known, batchSize: info.batch_size, maxTokenLen: info.max_token_len }
+    this.#emit("registered", this.#registration)
+  }
+
   #onStep(before: number, now: number): void {
     const { stepsPerEval } = this.#options.config
-    if (stepsPerEval > 0 && Math.floor(now / stepsPerEval) > Math.floor(before / stepsPerEval)) this.#evaluate(now)
+    const { checkpointInterval, checkpointDir } = this.#known()
+    if (isPassed(before, now, stepsPerEval)) this.#evaluate(now)
+    if (checkpointDir !== "" && isPassed(before, now, checkpointInterval)) {
+      void this.#saveCheckpoint(Math.floor(now / checkpointInterval) * checkpointInterval)
+    }
+  }
+
+  #limit(status: EnvironmentStatusResponse): number {
+    const { config, serverCount } = this.#options
+    const unseen = this.#sent - this.#sentAtStatus
+    return workerLimit({
+      config,
+      batchSize: this.#known().batchSize,
+      maxWorkers: config.maxNumWorkers === -1 ? config.maxNumWorkersPerNode * serverCount : config.maxNumWorkers,
+      status: {
+        ...status,
+        queue_size: status.queue_size + unseen,
+        self_queue_size: status.self_queue_size + unseen,
+      },
+      evaluating: this.#evaluation !== undefined,
+    })
   }
 
   #advance(): void {
@@ -153,27 +246,16 @@ class ServeLoop<Item, Config extends EnvironmentConfig> {
     const { config } = this.#options
     const { batchSize, numSteps } = this.#known()
     const totalSteps = config.totalSteps === -1 ? numSteps : config.totalSteps
-    if (isComplete(status, { groupSize: config.groupSize, batchSize, totalSteps })) return this.#ended.resolve("steps")
-    if (this.#items.exhausted && this.#workers.size === 0) return this.#ended.resolve("exhausted")
-    const unseen = this.#sent - this.#sentAtStatus
-    const limit = workerLimit({
-      config,
-      batchSize,
-      maxWorkers:
-        config.maxNumWorkers === -1 ? config.maxNumWorkersPerNode * this.#options.serverCount : config.maxNumWorkers,
-      status: {
-        ...status,
-        queue_size: status.queue_size + unseen,
-        self_queue_size: status.self_queue_size + unseen,
-      },
-      evaluating: this.#evaluation !== undefined,
-    })
-    while (this.#workers.size < limit && !this.#items.exhausted) this.#startWorker()
+    if (isComplete(status, { groupSize: config.groupSize, batchSize, totalSteps })) return this.#end.resolve("steps")
+    if (this.#items.exhausted && this.#workers.size === 0) return this.#end.resolve("exhausted")
+    const limit = this.#limit(status)
+    while (this.#workers.size < limit && !this.#items.exhausted && this.#gate.open) this.#startWorker()
   }
 
   #startWorker(): void {
+    this.#started += 1
     const worker = this.#work()
-      .catch((error: unknown) => this.#ended.reject(error))
+      .catch((error: unknown) => this.#end.reject(error))
       .finally(() => {
         this.#workers.delete(worker)
         this.#advance()
@@ -181,85 +263,84 @@ class ServeLoop<Item, Config extends EnvironmentConfig> {
     this.#workers.add(worker)
   }
 
-  /** One item from taking it to its groups' acknowledgement. */
+  /** One item, from taking it to its groups' acknowledgement. */
   async #work(): Promise<void> {
     const taken = await this.#items.take()
     if (taken === undefined) return
-    try {
-      const collected = await this.#collect(taken)
-      if (collected.groups.length === 0) this.#drop("nothing", "no group came of the item")
-      this.#items.addBacklog(collected.backlog ?? [])
-      await this.#deliver(collected.groups, taken.item)
-      this.#items.settle(taken)
-    } catch (error) {
-      if (this.#abort.signal.aborted) {
-        this.#items.giveBack(taken, { countAttempt: false })
-        return
-      }
-      const failure = toFailure(error, this.#abort.signal)
-      this.#drop("rollout-failed", describeFailure(failure))
-      this.#items.settle(taken)
-    }
+    const began = performance.now()
+    const collected = await this.#collect(taken)
+    const outcome = await this.#settle(taken, collected)
+    const { productive, failures } = collected
+    this.#emit("itemEnd", { outcome, seconds: (performance.now() - began) / 1000, productive, failures })
   }
 
-  async #collect(taken: TakenItem<Item>): Promise<Collected<Item>> {
+  async #collect(taken: TakenItem<Item>): Promise<CollectedItem<Item>> {
     const { environment, config, random, logger, openSession } = this.#options
-    const group = new GroupRun<Config>({
+    return collectItem({
+      environment,
+      item: taken.item,
       config,
-      helpers: environment.helpers,
+      limits: { ...config, maxTokenLen: this.#known().maxTokenLen },
       random: random.fork(`item-${taken.number}`),
-      signal: this.#abort.signal,
+      signal: this.#workerSignal,
       logger,
-      step: this.#status?.current_step ?? 0,
+      step: this.#step,
       openSession,
-      onRolloutEnd: (rollout) => this.#countRollout(rollout),
+      onRolloutEnd: (rollout) => this.#emit("rolloutEnd", rollout),
     })
-    return normalise(await environment.collectTrajectories(taken.item, group))
   }
 
-  #countRollout(rollout: EndedRollout<unknown>): void {
-    this.#summary.rollouts += 1
-    if (rollout.status === "done") return
-    this.#summary.rolloutsFailed += 1
-    this.#options.logger.warn(`a rollout failed at ${describeFailure(rollout.failure)}`)
-  }
-
-  async #deliver(groups: readonly TrajectoryGroup[], item: Item): Promise<void> {
-    const { environment, config, client, logger } = this.#options
-    const ready: TrajectoryGroup[] = []
-    for (const group of groups) {
-      const processed = await environment.postprocess(group, item)
-      if (processed === undefined) {
-        this.#drop("postprocess", "postprocess gave nothing")
-        continue
+  async #settle(taken: TakenItem<Item>, collected: CollectedItem<Item>): Promise<"sent" | "dropped" | "returned"> {
+    const { groups, dropped, backlog, failures } = collected
+    const passing = failures.find(({ retryable }) => retryable)
+    if (groups.length === 0 && passing !== undefined && (this.#workerSignal.aborted || taken.faults < maxFaults)) {
+      if (passing.boundary === "provider") {
+        this.#gate.fail(this.#options.logger, describeFailure(passing))
       }
-      const { maxTokenLen } = this.#known()
-      const { groupSize, ensureScoresAreNotSame } = config
-      const fault = checkGroup(processed, { groupSize, ensureScoresAreNotSame, maxTokenLen })
-      if (fault === undefined) ready.push(processed)
-      else this.#drop(fault.reason, fault.detail)
+      this.#items.giveBack(taken)
+      return "returned"
     }
-    if (ready.length === 0) return
-    const { id } = this.#known()
-    const wire = ready.map((group) => toWireGroup(group, id))
-    const result = await sendGroups(wire, { client, signal: this.#abort.signal, logger })
-    if (result.sent) {
-      this.#sent += ready.length
-      this.#summary.groupsSent += ready.length
-    } else {
-      this.#drop("refused", result.detail, ready.length)
+    if (passing === undefined) this.#gate.succeed()
+    const sent = await this.#send(groups)
+    if (sent === "unsent") {
+      this.#items.giveBack(taken)
+      return "returned"
     }
+    for (const drop of dropped) this.#emit("groupDrop", drop)
+    this.#items.addBacklog(backlog)
+    this.#items.settle(taken)
+    return sent
   }
 
-  #drop(reason: DropReason, detail: string, count = 1): void {
-    this.#summary.dropped[reason] = (this.#summary.dropped[reason] ?? 0) + count
-    const level = reason === "equal-scores" ? "debug" : "warn"
-    this.#options.logger[level](`dropped a group: ${detail}`, { reason })
+  async #send(groups: readonly TrajectoryGroup[]): Promise<"sent" | "dropped" | "unsent"> {
+    if (groups.length === 0) return "dropped"
+    const { config, client, logger } = this.#options
+    const { tokenizer } = this.#options.environment
+    try {
+      const result = await sendGroups({
+        groups: groups.map((group) => toWireGroup(group, { ...config, tokenizer, environmentId: this.#known().id })),
+        client,
+        signal: this.#workerSignal,
+        logger,
+      })
+      for (const group of groups) {
+        if (result.sent) this.#emit("groupSent", group)
+        else this.#emit("groupDrop", { reason: "refused", detail: result.detail, group })
+      }
+      if (!result.sent) return "dropped"
+      this.#sent += groups.length
+      return "sent"
+    } catch (error) {
+      if (this.#workerSignal.aborted) return "unsent"
+      throw error
+    }
   }
 
   #evaluate(step: number): void {
     if (this.#evaluation !== undefined) return
-    const { environment, config, random, logger, openSession } = this.#options
+    const { environment, config, random, logger, openSession, evaluationConcurrency } = this.#options
+    const began = performance.now()
+    this.#emit("evaluationStart", step)
     this.#evaluation = runEvaluation({
       environment,
       config,
@@ -268,14 +349,10 @@ class ServeLoop<Item, Config extends EnvironmentConfig> {
       logger,
       step,
       openSession,
+      concurrency: evaluationConcurrency,
     })
-      .then((result) => {
-        if (result !== undefined) logger.info("evaluated", { step, ...result.metrics })
-      })
-      .catch((error: unknown) => {
-        if (this.#abort.signal.aborted) return
-        logger.error(`the evaluation failed: ${error instanceof Error ? error.message : String(error)}`, { step })
-      })
+      .then((result) => this.#emit("evaluationEnd", { step, result, seconds: (performance.now() - began) / 1000 }))
+      .catch((cause: unknown) => this.#emit("evaluationFail", { step, cause }))
       .finally(() => {
         this.#evaluation = undefined
         this.#advance()
@@ -283,21 +360,35 @@ class ServeLoop<Item, Config extends EnvironmentConfig> {
   }
 
   /** Lets what runs come to its end, as far as the kind of end allows. */
-  async #drain(end: ServeSummary["end"]): Promise<void> {
-    await this.#evaluation
-    if (end === "steps") {
-      if (this.#options.config.evalAtEnd) this.#evaluate(this.#status?.current_step ?? 0)
-      await this.#evaluation
-      // The queue holds more than the trainer will ask for.
-      this.#abort.abort()
-    } else {
-      const grace = sleep(this.#options.config.shutdownGrace * 1000, undefined, { signal: this.#abort.signal })
-      await Promise.race([Promise.all(this.#workers), grace])
-      this.#abort.abort()
-      await grace.catch(() => {})
-    }
+  async #drain(end: RunEnd): Promise<void> {
+    this.#stopping = true
+    // The queue holds more than the trainer will ask for.
+    if (end === "steps") this.#workerAbort.abort(new DOMException("the run has all its steps", "AbortError"))
     await Promise.all(this.#workers)
+    await this.#evaluation
+    if (this.#options.config.evalAtEnd && end !== "stopped") {
+      this.#evaluate(this.#step)
+      await this.#evaluation
+    }
+    if (end === "stopped" && this.#known().checkpointDir !== "" && this.#step > 0)
+      await this.#saveCheckpoint(this.#step)
     await this.#disconnect()
+  }
+
+  async #saveCheckpoint(step: number): Promise<void> {
+    const { environment, logger } = this.#options
+    const known = this.#known()
+    const file = checkpointFile(this.#checkpointRoot(known), known.name, step)
+    try {
+      await writeCheckpoint(file, environment.saveCheckpoint(), this.#items.pending())
+      logger.debug(`wrote ${file}`)
+    } catch (error) {
+      logger.error(`could not write the checkpoint ${file}: ${error instanceof Error ? error.message : String(error)}`)
+    }
+  }
+
+  #checkpointRoot({ checkpointDir }: Registration): string {
+    return resolve(this.#options.workingDirectory, checkpointDir)
   }
 
   async #disconnect(): Promise<void> {
@@ -309,8 +400,8 @@ class ServeLoop<Item, Config extends EnvironmentConfig> {
     }
   }
 
-  #summarise(end: ServeSummary["end"]): ServeSummary {
-    return { end, steps: this.#status?.current_step ?? 0, items: this.#items.count, ...this.#summary }
+  get #step(): number {
+    return this.#status?.current_step ?? this.#registration?.startingStep ?? 0
   }
 
   #known(): Registration {
@@ -319,14 +410,7 @@ class ServeLoop<Item, Config extends EnvironmentConfig> {
   }
 }
 
-function normalise<Item>(
-  collected: TrajectoryGroup | readonly TrajectoryGroup[] | Collected<Item> | undefined,
-): Collected<Item> {
-  if (collected === undefined) return { groups: [] }
-  if (isList(collected)) return { groups: collected }
-  return "groups" in collected ? collected : { groups: [collected] }
-}
-
-function isList<Value>(value: Value | readonly Value[] | { groups: readonly Value[] }): value is readonly Value[] {
-  return Array.isArray(value)
+/** Whether a multiple of `interval` lies above `before` and not above `now`. */
+function isPassed(before: number, now: number, interval: number): boolean {
+  return interval > 0 && Math.floor(now / interval) > Math.floor(before / interval)
 }

@@ -1,0 +1,69 @@
+import { randomInt } from "node:crypto"
+
+import type { EnvironmentConfig } from "../../environment/config/environment-config.ts"
+import type { EnvironmentClass } from "../../environment/environment-class.ts"
+import type { Environment } from "../../environment/environment.ts"
+import { createRandom, type Random } from "../../environment/random.ts"
+import type { OpenSession } from "../../environment/rollouts/run-rollout.ts"
+import type { RunListener } from "../../environment/serve/run-listener.ts"
+import { createSessionFactory } from "../../environment/session-factory.ts"
+import { createLineLogger, type Logger } from "../../runtime/logger.ts"
+import type { CommandContext } from "../command.ts"
+import { connectPolicy, type Policy } from "./connect-policy.ts"
+import type { Configuration } from "./resolve-configuration.ts"
+
+/** An environment with everything that it runs on, as a configuration says. */
+export interface OpenRun {
+  environment: Environment
+  name: string
+  config: EnvironmentConfig
+  policy: Policy
+  openSession: OpenSession
+  random: Random
+  logger: Logger
+  /** Hands the trainer's limits to the sessions. */
+  limits: RunListener
+  close(): Promise<void>
+}
+
+export async function openRun(
+  environmentClass: EnvironmentClass,
+  configuration: Configuration,
+  context: Pick<CommandContext, "stderr" | "environment">,
+): Promise<OpenRun> {
+  const { env: config, run } = configuration
+  const logger = createLineLogger({ level: run.logLevel, json: run.json, write: context.stderr })
+  for (const warning of configuration.warnings) logger.warn(warning)
+  const policy = await connectPolicy(configuration, context)
+  const random = createRandom(config.seed ?? randomInt(2 ** 31))
+  let maxTokenLen = -1
+  return {
+    environment: new environmentClass({
+      config,
+      logger,
+      random: random.fork("environment"),
+      tokenizer: policy.tokenizer,
+      helpers: policy.helpers,
+    }),
+    name: environmentClass.about.name,
+    config,
+    policy,
+    openSession: createSessionFactory({
+      policy: policy.server,
+      tokenizer: policy.tokenizer,
+      config,
+      render: () => {
+        throw new TypeError("chat needs the tokenizer's template")
+      },
+      maxTokenLen: () => maxTokenLen,
+    }),
+    random: random.fork("rollouts"),
+    logger,
+    limits: {
+      registered: (registration) => {
+        maxTokenLen = registration.maxTokenLen
+      },
+    },
+    close: () => policy.close(),
+  }
+}
