@@ -1,34 +1,95 @@
 import { hash } from "node:crypto"
+import { type Codec, maxFreeFormDepth } from "./codec.ts"
 import { checkGroup } from "./exact/exact-group.ts"
-import { nextEntry, skipValue } from "./json/json-walk.ts"
 import { skipSpace } from "./json/json-check.ts"
-import { type Problem, describeInput, maxProblems, refuseProblems } from "./json/problems.ts"
+import { nextEntry, skipValue } from "./json/json-walk.ts"
+import { describeInput, maxProblems, type Problem, refuseProblems } from "./json/problems.ts"
 import { findJsonFault, readBodyText } from "./json/read-body.ts"
 import type { IngestLimits, IngestRequest, IngestResult, PreparedGroup } from "./prepared-group.ts"
-import { deflateSegment } from "./segment.ts"
+import { createJsCodec } from "./scan/js-codec.ts"
+
+/** Texts above this are not put into WebAssembly's memory, which never shrinks. */
+const maxCodecText = 64 * 1024 * 1024
+
+/** A free-form value may stand this deep in a body: in a list of groups, a group, a list of lists. */
+const levelsAboveFreeForm = 5
 
 /** From a body as it came to groups as they are stored. Synchronous: it runs in a worker or, for small bodies, inline. */
-export function prepareGroups(request: IngestRequest, limits: IngestLimits): IngestResult {
+export function prepareGroups(
+  request: Omit<IngestRequest, "recycle">,
+  limits: IngestLimits,
+  codec: Codec,
+): IngestResult {
   // The reference's clients retry with the same bytes, so the bytes as they came tell a retry.
   const digest = hash("sha1", request.body, "base64url")
   const text = readBodyText(request, limits.inflatedBytes)
   if (!text.ok) return text
-  const fault = findJsonFault(text.bytes, limits.nesting)
-  if (fault !== null) return { ok: false, refusal: fault }
+  const usedCodec = text.bytes.length > maxCodecText ? createJsCodec() : codec
+  const groups = scanGroups(text.bytes, request.kind, limits, usedCodec)
+  return groups === null
+    ? checkGroups(text.bytes, request.kind, limits, usedCodec, digest)
+    : { ok: true, groups, digest }
+}
 
+/** The fast way, for bodies that are plainly right from beginning to end. */
+function scanGroups(
+  bytes: Uint8Array,
+  kind: "one" | "list",
+  limits: IngestLimits,
+  codec: Codec,
+): PreparedGroup[] | null {
+  if (limits.nesting < maxFreeFormDepth + levelsAboveFreeForm) return null
+  const groups: PreparedGroup[] = []
+  codec.load(bytes)
+  const takeGroup = (start: number): number => {
+    const scanned = codec.scan(start)
+    if (scanned === null || scanned.size > limits.sequencesPerGroup) return -1
+    const { size, envId, tokens, end } = scanned
+    groups.push({ size, envId, tokens, ...codec.encodeScanned() })
+    return end
+  }
+  let position = skipSpace(bytes, 0)
+  if (kind === "one") position = takeGroup(position)
+  else {
+    if (bytes[position] !== 0x5b) return null
+    position = skipSpace(bytes, position + 1)
+    if (bytes[position] !== 0x5d) {
+      for (;;) {
+        position = takeGroup(position)
+        if (position < 0) return null
+        position = skipSpace(bytes, position)
+        if (bytes[position] !== 0x2c) break
+        position = skipSpace(bytes, position + 1)
+      }
+    }
+    if (bytes[position] !== 0x5d) return null
+    position += 1
+  }
+  return position >= 0 && skipSpace(bytes, position) === bytes.length ? groups : null
+}
+
+/** The exact way, for everything else. */
+function checkGroups(
+  bytes: Uint8Array,
+  kind: "one" | "list",
+  limits: IngestLimits,
+  codec: Codec,
+  digest: string,
+): IngestResult {
+  const fault = findJsonFault(bytes, limits.nesting)
+  if (fault !== null) return { ok: false, refusal: fault }
   const groups: PreparedGroup[] = []
   const problems: Problem[] = []
-  for (const { start, end, path } of findGroups(text.bytes, request.kind, problems)) {
-    const checked = checkGroup(text.bytes, start, end, path, limits.sequencesPerGroup)
+  for (const { start, end, path } of findGroups(bytes, kind, problems)) {
+    const checked = checkGroup(bytes, start, end, path, limits.sequencesPerGroup)
     if (Array.isArray(checked)) problems.push(...checked)
     else if (problems.length === 0) {
       const { size, envId, tokens, json } = checked
-      groups.push({ size, envId, tokens, ...deflateSegment(json) })
+      groups.push({ size, envId, tokens, ...codec.encode(json) })
     }
     if (problems.length >= maxProblems) break
   }
-  if (problems.length > 0) return { ok: false, refusal: refuseProblems(problems) }
-  return { ok: true, groups, digest }
+  return problems.length > 0 ? { ok: false, refusal: refuseProblems(problems) } : { ok: true, groups, digest }
 }
 
 function* findGroups(

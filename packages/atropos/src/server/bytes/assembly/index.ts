@@ -1,0 +1,5 @@
+export { encode } from "./encode"
+export { scanGroup } from "./group"
+export {
+  BUFFERS, CODES_SIZE, CODE_TABLES, FIELDS, FIELD_SIZE, HEADERS, PAIRS, RESULT, SHUFFLES, SINGLES,
+} from "./layout"

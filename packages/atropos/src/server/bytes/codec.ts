@@ -1,0 +1,36 @@
+import type { Segment } from "./segment.ts"
+
+/** A group that the fast scanner took. */
+export interface ScannedGroup {
+  /** Where the text goes on behind the group. */
+  end: number
+  size: number
+  tokens: number
+  envId: number | null
+}
+
+/**
+ * The fast way from a group's text to a segment, in WebAssembly or plain JavaScript. A scanner takes only what is
+ * plainly right and plainly spelled, and says null to everything else; the exact path has the last word on that.
+ * Both scanners take the same texts and write the same canonical JSON, which is that of the exact path.
+ */
+export interface Codec {
+  /** The text of a body, in UTF-8, for the scans that follow. */
+  load(text: Uint8Array): void
+  /** Takes the group that starts at `start` of the loaded text. */
+  scan(start: number): ScannedGroup | null
+  /** The canonical JSON of the group scanned last; gone with the next call. */
+  scannedJson(): Uint8Array
+  /** The segment of the group scanned last. */
+  encodeScanned(): Segment
+  /** The segment of any canonical JSON; forgets the loaded text. */
+  encode(json: Uint8Array): Segment
+}
+
+/** Where numbers get a second look: more digits than this in a row, or in an exponent. */
+export const maxDigits = 30
+export const maxExponentDigits = 2
+/** Free-form values nested deeper than this, and objects with more keys, are left to the exact path. */
+export const maxFreeFormDepth = 64
+export const maxKeys = 32
+export const maxRows = 65_536
