@@ -54,7 +54,7 @@ async function eventsIn(folder: string): Promise<string[]> {
   const path = join(folder, "run.sqlite")
   let database: DatabaseSync | null = null
   try {
-    database = await openRun(folder, null)
+    database = openRun(folder, null)
     return new RunDatabase(path, database, 1e9).recover().events
   } catch (error) {
     throw describeSqliteError(error, path)
@@ -143,7 +143,7 @@ describe("a run's file", () => {
     for (const { name } of tables) emptied.exec(`DROP TABLE ${String(name)}`)
     emptied.exec("PRAGMA user_version = 0")
     emptied.close()
-    const database = await openRun(directory, null)
+    const database = openRun(directory, null)
     expect(database.prepare("PRAGMA user_version").get()).toEqual({ user_version: migrations.length })
     expect(new RunDatabase(file, database, 0).recover()).toEqual({ snapshot: null, events: [] })
     database.close()

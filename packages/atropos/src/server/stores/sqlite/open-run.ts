@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, readSync, renameSync, rmSync, statSync } from "node:fs"
 import type { DatabaseSync } from "node:sqlite"
 import { join } from "node:path"
-import { loadSqlite } from "./load-sqlite.ts"
+import { loadSqlite } from "../../../runtime/sqlite.ts"
 import { applicationId, migrate, migrations, readPragma, runFileName } from "./schema.ts"
 import { RunDatabase } from "./run-database.ts"
 import { damagedRun, describeSqliteError, foreignFile, newerRun, sqliteErrorCode } from "./sqlite-errors.ts"
@@ -22,8 +22,8 @@ const unknownTable = 1
  * Whatever is wrong with a file that is there is found before anything is written to it. Nothing else in this
  * process may open `run.sqlite` by other means than SQLite: closing any descriptor of it would drop SQLite's locks.
  */
-export async function openRun(directory: string, maxFileBytes: number | null): Promise<DatabaseSync> {
-  const { DatabaseSync } = await loadSqlite()
+export function openRun(directory: string, maxFileBytes: number | null): DatabaseSync {
+  const { DatabaseSync } = loadSqlite()
   const file = join(directory, runFileName)
   if (existsSync(file)) {
     inspectBytes(file)

@@ -2,15 +2,15 @@
 import { join } from "node:path"
 import { type MessagePort, parentPort, workerData } from "node:worker_threads"
 import { crc32 as zlibCrc32 } from "node:zlib"
+import { loadSqlite } from "../../../runtime/sqlite.ts"
 import { unknownGroup } from "../store-errors.ts"
-import { loadSqlite } from "./load-sqlite.ts"
 import { packError, type ReaderOptions, type ReadReply, type ReadRequest } from "./messages.ts"
 import { runFileName } from "./schema.ts"
 import { damagedRun, describeSqliteError } from "./sqlite-errors.ts"
 
-async function start(port: MessagePort, { directory }: ReaderOptions): Promise<void> {
+function start(port: MessagePort, { directory }: ReaderOptions): void {
   const file = join(directory, runFileName)
-  const { DatabaseSync } = await loadSqlite()
+  const { DatabaseSync } = loadSqlite()
   const database = new DatabaseSync(file, { readOnly: true })
   database.exec("PRAGMA cache_size = -2048")
   const select = database.prepare(
@@ -37,4 +37,4 @@ async function start(port: MessagePort, { directory }: ReaderOptions): Promise<v
   })
 }
 
-if (parentPort !== null) await start(parentPort, workerData as ReaderOptions)
+if (parentPort !== null) start(parentPort, workerData as ReaderOptions)

@@ -56,11 +56,11 @@ export function newerRun(file: string, version: number, known: number): AtroposE
   )
 }
 
-export function lockedRun(directory: string, cause: unknown): AtroposError {
+export function lockedRun(directory: string): AtroposError {
   return new AtroposError(
     "store-locked",
     `Another server has the run in ${directory} open. Stop that one first, or choose another --data-dir.`,
-    { cause, facts: { directory } },
+    { facts: { directory } },
   )
 }
 

@@ -2,14 +2,15 @@
  * The writer of a run, on its own thread: everything that waits while a transaction is written goes into the next
  * one, so that many commits share one fsync. Holds the run's lock and the only connection that writes.
  */
+import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads"
+import { lockForProcess } from "../../../runtime/process-lock.ts"
 import { isChange, type Job, packError, type WriterOptions, type WriterReply, type WriterRequest } from "./messages.ts"
 import { openRun } from "./open-run.ts"
 import { RunDatabase } from "./run-database.ts"
-import { lockRun } from "./run-lock.ts"
 import { runFileName } from "./schema.ts"
-import { describeSqliteError } from "./sqlite-errors.ts"
+import { describeSqliteError, lockedRun } from "./sqlite-errors.ts"
 
 /** A transaction ends at about this many bytes of payload, so that the first in it does not wait for ever. */
 const transactionBytes = 32 * 1024 * 1024
@@ -139,15 +140,18 @@ function payloadBytes(commit: CommitJob): number {
   return bytes
 }
 
-async function start(port: MessagePort, { directory, retainBytes, maxFileBytes }: WriterOptions): Promise<void> {
+function start(port: MessagePort, { directory, retainBytes, maxFileBytes }: WriterOptions): void {
   const file = join(directory, runFileName)
   const closers: (() => void)[] = []
   const close = (): void => closers.reverse().forEach((closeOne) => closeOne())
   const reply = (message: WriterReply): void => port.postMessage(message)
   try {
-    const lock = await lockRun(directory)
+    mkdirSync(directory, { recursive: true })
+    // On a side file, so that any SQLite tool can read the run itself.
+    const lock = lockForProcess(join(directory, "run.lock"))
+    if (lock === null) throw lockedRun(directory)
     closers.push(() => lock.release())
-    const database = await openRun(directory, maxFileBytes)
+    const database = openRun(directory, maxFileBytes)
     closers.push(() => database.close())
     const run = new RunDatabase(file, database, retainBytes)
     const writer = new Writer(port, file, run, close)
@@ -160,4 +164,4 @@ async function start(port: MessagePort, { directory, retainBytes, maxFileBytes }
   }
 }
 
-if (parentPort !== null) await start(parentPort, workerData as WriterOptions)
+if (parentPort !== null) start(parentPort, workerData as WriterOptions)

@@ -1,13 +1,13 @@
 import type * as sqlite from "node:sqlite"
 
-/** `node:sqlite`, without the line that older Node versions write about it to stderr at the first import. */
-export async function loadSqlite(): Promise<typeof sqlite> {
+/** `node:sqlite`, without the line that older Node versions write about it to stderr when it is first loaded. */
+export function loadSqlite(): typeof sqlite {
   const emitWarning = process.emitWarning.bind(process)
   process.emitWarning = (warning: string | Error, ...rest: never[]) => {
     if (!String(warning).includes("SQLite is an experimental feature")) emitWarning(warning, ...rest)
   }
   try {
-    return await import("node:sqlite")
+    return process.getBuiltinModule("node:sqlite")
   } finally {
     process.emitWarning = emitWarning
   }
