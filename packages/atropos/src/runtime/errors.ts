@@ -52,6 +52,8 @@ export const errorCodes = {
   "store-locked": "Another server has this run open.",
   "store-newer": "The run was written by a newer version of Atropos.",
   "store-no-group": "The store does not hold a group, or no longer.",
+  "ingest-failed": "The server could not check a push, through no fault of the push.",
+  "ingest-overloaded": "Too many bytes of pushes wait to be checked.",
 } as const
 
 export type ErrorCode = keyof typeof errorCodes

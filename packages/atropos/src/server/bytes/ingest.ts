@@ -1,16 +1,62 @@
+import { availableParallelism } from "node:os"
 import { prepareGroups } from "./prepare-groups.ts"
-import type { Ingest, IngestLimits } from "./prepared-group.ts"
+import type { Ingest, IngestLimits, IngestRequest, IngestResult } from "./prepared-group.ts"
 import { createWasmCodec } from "./wasm/wasm-codec.ts"
+import { WorkerPool } from "./workers/worker-pool.ts"
 
-/** What turns bodies into stored groups. */
-export function createIngest(limits: IngestLimits): Ingest {
+export interface IngestOptions {
+  /** Threads for large bodies. @default one less than the machine's cores, at least 1 and at most 8 */
+  workers?: number
+  /** Bytes of bodies that may wait for a thread; beyond them pushes fail with `ingest-overloaded`. @default 512 MB */
+  waitingBytes?: number
+}
+
+export interface ThreadedIngest extends Ingest {
+  /** Bytes of bodies that wait for a thread now. */
+  readonly waitingBytes: number
+}
+
+/** Up to this much JSON a trip to another thread costs more than the work. */
+const inlineBytes = 32 * 1024
+
+/** What turns bodies into stored groups: small ones at once, large ones in threads that start when needed. */
+export function createIngest(limits: IngestLimits, options: IngestOptions = {}): ThreadedIngest {
+  const { workers = Math.min(8, Math.max(1, availableParallelism() - 1)), waitingBytes = 512 * 1024 * 1024 } = options
   const codec = createWasmCodec()
-  return {
-    ingest: async (request) => {
-      const result = prepareGroups(request, limits, codec)
-      if (request.body.buffer instanceof ArrayBuffer) request.recycle?.(request.body.buffer)
-      return result
-    },
-    close: async () => {},
+  const pool = new WorkerPool({ limits, workers, waitingBytes })
+  const inlineLimits = { ...limits, inflatedBytes: Math.min(limits.inflatedBytes, inlineBytes) }
+
+  function prepareInline(request: IngestRequest): IngestResult | null {
+    if (claimedBytes(request) > inlineBytes) return null
+    const result = prepareGroups(request, inlineLimits, codec)
+    // It is larger than it claims to be.
+    return !result.ok && result.refusal.status === 413 ? null : result
   }
+
+  return {
+    get waitingBytes() {
+      return pool.waitingBytes
+    },
+    async ingest(request) {
+      const { body, kind, gzip, json, recycle } = request
+      const inline = prepareInline(request)
+      if (inline === null) {
+        const owned = recycle !== undefined && hasOwnMemory(body) ? body : new Uint8Array(body)
+        return pool.run({ kind, gzip, json, body: owned }, (buffer) => recycle?.(buffer))
+      }
+      if (body.buffer instanceof ArrayBuffer) recycle?.(body.buffer)
+      return inline
+    },
+    close: () => pool.close(),
+  }
+}
+
+/** The size of the text, as far as the end of a gzip body tells. */
+function claimedBytes({ body, gzip }: IngestRequest): number {
+  if (!gzip || body.byteLength < 4) return body.byteLength
+  return new DataView(body.buffer, body.byteOffset + body.byteLength - 4, 4).getUint32(0, true)
+}
+
+function hasOwnMemory(body: Uint8Array): body is Uint8Array<ArrayBuffer> {
+  return body.buffer instanceof ArrayBuffer
 }

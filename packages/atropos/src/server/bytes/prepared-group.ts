@@ -39,7 +39,7 @@ export interface IngestRequest {
    * Takes the body's memory back when nobody looks at it any more. With it the body may travel to another thread,
    * and the caller must not touch it again; without it large bodies are copied.
    */
-  recycle?(buffer: ArrayBuffer): void
+  recycle?: (buffer: ArrayBuffer) => void
 }
 
 export interface IngestLimits {
@@ -50,6 +50,7 @@ export interface IngestLimits {
 
 /** Inflates, checks and encodes bodies, off the main thread when it has workers. */
 export interface Ingest {
+  /** Rejects with `ingest-overloaded` or `ingest-failed`; both may be retried. */
   ingest(request: IngestRequest): Promise<IngestResult>
   close(): Promise<void>
 }
