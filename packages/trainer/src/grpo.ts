@@ -20,7 +20,7 @@ import { mkdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 
 import { jit, lax, nn, numpy as np, tree, valueAndGrad } from "@jax-js/jax"
-import { type BatchGroup, type Logger, silentLogger, TrajectoryClient } from "atropos-rl"
+import { type BatchGroup, type Logger, type RegisterRequest, silentLogger, TrajectoryClient } from "atropos-rl"
 import { z } from "zod"
 
 import { startJax } from "./policy/jax.ts"
@@ -28,6 +28,7 @@ import { forward, type Parameters, toParameters } from "./policy/model.ts"
 import { PolicyClient } from "./policy/policy-client.ts"
 import { encodeWeights } from "./policy/safetensors.ts"
 import { createWeights, type Weights } from "./policy/weights.ts"
+import { untilItWorks } from "./retry.ts"
 
 export const grpoSettings = z.object({
   rolloutServerUrl: z.string().default("http://127.0.0.1:8000").describe("the trajectory server"),
@@ -57,64 +58,95 @@ export interface GrpoOptions {
   onStep?: (step: number, metrics: StepMetrics) => void
 }
 
+/** Trains until the steps are made or the signal aborts. */
 export async function trainGrpo(settings: GrpoSettings, options: GrpoOptions = {}): Promise<void> {
-  const { logger = silentLogger, signal, onStep } = options
+  const { logger = silentLogger, signal = new AbortController().signal, onStep } = options
   await startJax()
   const server = new TrajectoryClient({ url: settings.rolloutServerUrl })
   const policy = new PolicyClient(settings.policyUrl)
-  const { weights, version: startVersion } = await policy.getWeights(signal)
-  const optimizer = new AdamW(weights.flat.length, settings)
-  const learner = new Learner(weights, settings)
+  const persist = <Value>(what: string, call: () => Promise<Value>): Promise<Value> =>
+    untilItWorks(call, { what, logger, signal })
+  let learner: Learner | undefined
+  try {
+    const { weights, version: start } = await persist("asking for the weights", () => policy.getWeights(signal))
+    learner = new Learner(weights, settings)
+    const optimizer = new AdamW(weights.flat.length, settings)
+    const last = start + settings.numSteps
+    await persist("registering", () => server.register(registration(settings, weights, start, last), { signal }))
+    logger.info("training starts", { parameters: weights.flat.length, version: start })
 
-  await server.register({
+    for (let step = start + 1; step <= last; step++) {
+      const began = performance.now()
+      const { groups, acknowledge } = await nextBatch(server, persist, signal, () =>
+        server.register(registration(settings, weights, step - 1, last), { signal }),
+      )
+      const arrived = performance.now()
+      const { rows, skipped } = usableRows(toRows(groups), weights.config)
+      if (skipped > 0) logger.warn("left out sequences that do not fit the policy", { step, sequences: skipped })
+      const { gradient, metrics } = await learner.gradient(rows)
+      const gradientNorm = clipNorm(gradient, settings.maxGradientNorm)
+      optimizer.update(weights.flat, gradient)
+      await persist("pushing weights", () => policy.putWeights({ weights, version: step }, signal))
+      if (isDue(settings.saveCheckpointInterval, step)) await saveCheckpoint(settings.checkpointDir, weights, step)
+      await persist("acknowledging the batch", acknowledge)
+      const ended = performance.now()
+
+      const report: StepMetrics = {
+        ...rewardMetrics(groups),
+        ...metrics,
+        ...stalenessMetrics(groups, step - 1),
+        "train/gradient_norm": gradientNorm,
+        "train/learning_rate": optimizer.rate,
+        "train/skipped_sequences": skipped,
+        "time/wait_seconds": (arrived - began) / 1000,
+        "time/train_seconds": (ended - arrived) / 1000,
+        "time/tokens_per_second": countTokens(groups) / ((ended - began) / 1000),
+      }
+      onStep?.(step, report)
+      await server.log([{ source: "trainer", step, metrics: report }], { signal }).catch((error: unknown) => {
+        // Metrics are not worth a run: a server of another make need not take them.
+        logger.debug("the server did not take the metrics", { error: String(error) })
+      })
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error
+  } finally {
+    learner?.dispose()
+    await server.close()
+  }
+}
+
+function registration(settings: GrpoSettings, weights: Weights, step: number, lastStep: number): RegisterRequest {
+  return {
     wandb_group: settings.wandbGroup,
     wandb_project: settings.wandbProject,
     batch_size: settings.batchSize,
     max_token_len: weights.config.contextLength,
     checkpoint_dir: settings.checkpointDir,
     save_checkpoint_interval: settings.saveCheckpointInterval,
-    starting_step: startVersion,
-    num_steps: startVersion + settings.numSteps,
-  })
-  logger.info("training starts", { parameters: weights.flat.length, version: startVersion })
-
-  for (let step = startVersion + 1; step <= startVersion + settings.numSteps; step++) {
-    const started = performance.now()
-    const groups = await nextBatch(server, signal)
-    if (groups === undefined) break
-    const arrived = performance.now()
-    const rows = toRows(groups)
-    const { gradient, metrics } = await learner.gradient(rows)
-    const gradientNorm = clipNorm(gradient, settings.maxGradientNorm)
-    optimizer.update(weights.flat, gradient)
-    await policy.putWeights({ weights, version: step }, signal)
-    const ended = performance.now()
-
-    const report: StepMetrics = {
-      ...rewardMetrics(groups),
-      ...metrics,
-      ...stalenessMetrics(groups, step - 1),
-      "train/gradient_norm": gradientNorm,
-      "time/wait_seconds": (arrived - started) / 1000,
-      "time/train_seconds": (ended - arrived) / 1000,
-      "time/tokens_per_second": countTokens(groups) / ((ended - started) / 1000),
-    }
-    onStep?.(step, report)
-    if (settings.saveCheckpointInterval > 0 && step % settings.saveCheckpointInterval === 0) {
-      await saveCheckpoint(settings.checkpointDir, weights, step)
-    }
+    starting_step: step,
+    num_steps: lastStep,
   }
-  learner.dispose()
-  await server.close()
 }
 
-/** Waits for a batch as long as it takes; undefined when the run is stopped. */
-async function nextBatch(server: TrajectoryClient, signal: AbortSignal | undefined): Promise<BatchGroup[] | undefined> {
-  while (signal?.aborted !== true) {
-    const { batch } = await server.batch({ waitSeconds: 10, ...(signal === undefined ? {} : { signal }) })
-    if (batch !== null && batch.length > 0) return batch
+interface Batch {
+  groups: BatchGroup[]
+  acknowledge: () => Promise<void>
+}
+
+/** Waits for a batch as long as it takes; registers again with a server that has lost the run. */
+async function nextBatch(
+  server: TrajectoryClient,
+  persist: <Value>(what: string, call: () => Promise<Value>) => Promise<Value>,
+  signal: AbortSignal,
+  register: () => Promise<unknown>,
+): Promise<Batch> {
+  for (;;) {
+    signal.throwIfAborted()
+    const { batch, status } = await persist("asking for a batch", () => server.batch({ waitSeconds: 10, signal }))
+    if (status === "error") await persist("registering again", register)
+    if (batch !== null && batch.length > 0) return { groups: batch, acknowledge: async () => {} }
   }
-  return undefined
 }
 
 // --- From groups to rows -----------------------------------------------------------------------------------------
@@ -126,11 +158,14 @@ export interface TrainingRow {
   advantages: number[]
   /** Whether the token counts. */
   trained: boolean[]
-  /** Log-probabilities when sampled, or undefined: the ratio is then 1. */
-  sampledLogprobs: number[] | undefined
+  /** Log-probabilities when sampled; where there is none (it would be above 0), the ratio is 1. */
+  sampledLogprobs: number[]
   /** What the logits were divided by before the log-probabilities were taken. */
   temperature: number
 }
+
+/** What stands on the wire where a token was not sampled. */
+const noLogprob = 1
 
 export function toRows(groups: readonly BatchGroup[]): TrainingRow[] {
   return groups.flatMap((group) => {
@@ -147,10 +182,22 @@ export function toRows(groups: readonly BatchGroup[]): TrainingRow[] {
         if (supervised) return 1
         return (given?.length === 1 ? given[0] : given?.[position]) ?? relative[index] ?? 0
       })
-      const sampledLogprobs = supervised ? undefined : group.inference_logprobs?.[index]
+      const logprobs = supervised ? undefined : group.inference_logprobs?.[index]
+      const sampledLogprobs = tokens.map((_, position) => logprobs?.[position] ?? noLogprob)
       return { tokens, advantages, trained, sampledLogprobs, temperature: temperatureOf(group, override) }
     })
   })
+}
+
+/** Leaves out what the policy cannot have written: unknown token ids, or more tokens than its context holds. */
+export function usableRows(
+  rows: readonly TrainingRow[],
+  { contextLength, vocabularySize }: Weights["config"],
+): { rows: TrainingRow[]; skipped: number } {
+  const usable = rows.filter(
+    ({ tokens }) => tokens.length <= contextLength && tokens.every((id) => id >= 0 && id < vocabularySize),
+  )
+  return { rows: usable, skipped: rows.length - usable.length }
 }
 
 /** Distance from the group's mean in standard deviations; zero when all scores are equal. */
@@ -176,8 +223,6 @@ export type ObjectiveInputs = {
   advantages: np.Array
   trained: np.Array
   sampledLogprobs: np.Array
-  /** 1 where `sampledLogprobs` is known. */
-  known: np.Array
   temperature: np.Array
   /** Trained tokens of the whole batch, which the mean is over. */
   count: np.Array
@@ -188,11 +233,11 @@ export function objective(config: Weights["config"], clip: number) {
   return (parameters: Parameters, batch: ObjectiveInputs): [np.Array, np.Array] => {
     const { logits, cache } = forward(config, parameters, batch.inputs)
     tree.dispose(cache)
-    const [rows = 0, positions = 0] = batch.targets.shape
+    const [rows = 0] = batch.targets.shape
     const logprobs = nn.logSoftmax(logits.div(batch.temperature.reshape([rows, 1, 1])), -1)
     const chosen = logprobs.ref.mul(nn.oneHot(batch.targets, config.vocabularySize)).sum(-1)
     const detached = lax.stopGradient(chosen.ref)
-    const sampled = np.where(batch.known.greater(0), batch.sampledLogprobs, detached.ref)
+    const sampled = np.where(batch.sampledLogprobs.ref.greater(0.5), detached.ref, batch.sampledLogprobs)
     const difference = chosen.sub(sampled.ref).mul(batch.trained.ref)
     const ratio = np.exp(np.clip(difference, -20, 20))
     const clipped = np.clip(ratio.ref, 1 - clip, 1 + clip)
@@ -212,7 +257,6 @@ export function objective(config: Weights["config"], clip: number) {
       divergence.sum(),
       lax.stopGradient(entropy.mul(batch.trained)).sum(),
     ])
-    void positions
     return [loss, sums]
   }
 }
@@ -231,8 +275,10 @@ export class Learner {
 
   async gradient(rows: readonly TrainingRow[]): Promise<{ gradient: Weights; metrics: StepMetrics }> {
     const gradient = createWeights(this.#weights.config)
-    const positions = bucket(Math.max(1, ...rows.map((row) => row.tokens.length - 1)))
-    const partRows = Math.min(rows.length, Math.max(1, Math.floor(this.#settings.microBatchTokens / positions)))
+    const { contextLength } = this.#weights.config
+    const positions = Math.min(bucket(Math.max(1, ...rows.map((row) => row.tokens.length - 1))), contextLength)
+    const { batchSize, microBatchTokens } = this.#settings
+    const partRows = Math.min(batchSize, Math.max(1, Math.floor(microBatchTokens / positions)))
     const count = rows.reduce((total, row) => total + row.trained.filter(Boolean).length, 0)
     const parameters = toParameters(this.#weights)
     const totals = { loss: 0, ratio: 0, ratioMax: 0, clipped: 0, divergence: 0, entropy: 0 }
@@ -298,10 +344,7 @@ function toInputs(rows: readonly TrainingRow[], rowCount: number, positions: num
     targets: ints((row, position) => row.tokens[position + 1] ?? 0),
     advantages: floats((row, position) => row.advantages[position + 1] ?? 0),
     trained: floats((row, position) => (row.trained[position + 1] === true ? 1 : 0)),
-    sampledLogprobs: floats((row, position) =>
-      row.trained[position + 1] === true ? (row.sampledLogprobs?.[position + 1] ?? 0) : 0,
-    ),
-    known: floats((row) => (row.sampledLogprobs === undefined ? 0 : 1)),
+    sampledLogprobs: floats((row, position) => row.sampledLogprobs[position + 1] ?? noLogprob),
     temperature: np.array(temperature, { shape: [rowCount, 1] }),
     count: np.array(Math.max(1, count), { dtype: np.float32 }),
   }
@@ -329,6 +372,8 @@ export class AdamW {
   readonly #mean: Float32Array
   readonly #square: Float32Array
   #steps = 0
+  /** The step size of the newest update. */
+  rate = 0
 
   constructor(size: number, settings: Pick<GrpoSettings, "learningRate" | "warmupSteps" | "weightDecay">) {
     this.#settings = settings
@@ -340,6 +385,7 @@ export class AdamW {
     const { learningRate, warmupSteps, weightDecay } = this.#settings
     this.#steps += 1
     const rate = learningRate * Math.min(1, this.#steps / Math.max(1, warmupSteps))
+    this.rate = rate
     const [beta1, beta2] = [0.9, 0.95]
     const correction1 = 1 - beta1 ** this.#steps
     const correction2 = 1 - beta2 ** this.#steps
@@ -354,6 +400,10 @@ export class AdamW {
       weights[index] = weight - rate * (step + weightDecay * weight)
     }
   }
+}
+
+function isDue(interval: number, step: number): boolean {
+  return interval > 0 && step % interval === 0
 }
 
 async function saveCheckpoint(directory: string, weights: Weights, version: number): Promise<void> {

@@ -45,7 +45,7 @@ export function encodeWeights({ weights, version }: VersionedWeights): Uint8Arra
 export function decodeWeights(bytes: Uint8Array, expected?: PolicyConfig): VersionedWeights {
   const { header, body } = split(bytes)
   const { __metadata__: metadata, ...entries } = header
-  const config = policyConfigSchema.safeParse(JSON.parse(metadata.config))
+  const config = policyConfigSchema.safeParse(parseJson(metadata.config, "their config"))
   if (!config.success) throw refuse(`their config is not one of a policy: ${config.error.issues[0]?.message ?? ""}`)
   const weights = createWeights(expected ?? config.data)
   for (const [name, { shape, data }] of weights.tensors) {
@@ -74,18 +74,21 @@ function split(bytes: Uint8Array): { header: z.output<typeof headerSchema>; body
   if (bytes.byteLength < 8) throw refuse(`${bytes.byteLength} bytes hold no header`)
   const length = Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true))
   if (length > bytes.byteLength - 8) throw refuse(`a header of ${length} bytes does not fit ${bytes.byteLength} bytes`)
-  let json: unknown
-  try {
-    json = JSON.parse(new TextDecoder().decode(bytes.subarray(8, 8 + length)))
-  } catch (cause) {
-    throw refuse("the header is no JSON", cause)
-  }
+  const json = parseJson(new TextDecoder().decode(bytes.subarray(8, 8 + length)), "the header")
   const header = headerSchema.safeParse(json)
   if (!header.success) {
     const issue = header.error.issues[0]
     throw refuse(`the header is not valid at ${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}`)
   }
   return { header: header.data, body: bytes.subarray(8 + length) }
+}
+
+function parseJson(text: string, what: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw refuse(`${what} is no JSON`, cause)
+  }
 }
 
 function refuse(reason: string, cause?: unknown): AtroposError {

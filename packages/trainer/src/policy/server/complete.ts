@@ -17,7 +17,26 @@ export interface CompletionContext {
   now: () => number
 }
 
-export async function complete(request: CompletionRequest, context: CompletionContext): Promise<object> {
+interface CompletionAnswer {
+  id: string
+  object: "text_completion"
+  created: number
+  model: string
+  choices: object[]
+  usage: object
+  service_tier: null
+  system_fingerprint: null
+  kv_transfer_params: null
+}
+
+/** The answer as server-sent events, each choice in one piece: nothing is gained by sending few tokens singly. */
+export function toEvents({ choices, usage, ...head }: CompletionAnswer, withUsage: boolean): string {
+  const chunks: object[] = choices.map((choice) => ({ ...head, choices: [choice] }))
+  if (withUsage) chunks.push({ ...head, choices: [], usage })
+  return `${chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join("")}data: [DONE]\n\n`
+}
+
+export async function complete(request: CompletionRequest, context: CompletionContext): Promise<CompletionAnswer> {
   const { policy, tokenizer } = context
   const prompts = readPrompts(request, context)
   const n = request.n ?? 1

@@ -9,7 +9,7 @@ import { z } from "zod"
 import type { Policy } from "../policy.ts"
 import { decodeWeights, encodeWeights } from "../safetensors.ts"
 import { ApiError } from "./api-error.ts"
-import { complete } from "./complete.ts"
+import { complete, toEvents } from "./complete.ts"
 import { parseCompletionRequest } from "./completion-request.ts"
 
 export interface PolicyServerOptions {
@@ -34,6 +34,7 @@ export function createPolicyServer(options: PolicyServerOptions): FastifyInstanc
   const created = Math.floor(now() / 1000)
   const server = Fastify({ bodyLimit: 32 * 1024 ** 2, forceCloseConnections: true, exposeHeadRoutes: false })
 
+  server.removeContentTypeParser("text/plain")
   server.addContentTypeParser(weightsType, { parseAs: "buffer", bodyLimit: maxWeightBytes }, (_request, body, done) =>
     done(null, body),
   )
@@ -72,7 +73,9 @@ export function createPolicyServer(options: PolicyServerOptions): FastifyInstanc
     const body = parseCompletionRequest(request.body, modelName)
     const gone = new AbortController()
     reply.raw.on("close", () => gone.abort())
-    return complete(body, { policy, tokenizer, modelName, signal: gone.signal, newId, now })
+    const answer = await complete(body, { policy, tokenizer, modelName, signal: gone.signal, newId, now })
+    if (body.stream !== true) return answer
+    return reply.type("text/event-stream").send(toEvents(answer, body.stream_options?.include_usage === true))
   })
   server.post("/tokenize", (request) => {
     const { prompt, return_token_strs: withTexts } = tokenizeSchema.parse(request.body)
