@@ -4,6 +4,8 @@ import type { z } from "zod"
 export interface CommandContext {
   stdout: (text: string) => void
   stderr: (text: string) => void
+  /** Whether stderr is a terminal: progress is shown only there. */
+  terminal?: boolean
   /** Aborted at the first SIGINT or SIGTERM; a second one ends the process at once. */
   signal: AbortSignal
   environment: Readonly<Record<string, string | undefined>>
@@ -25,8 +27,6 @@ export interface Command<Schema extends z.ZodObject = z.ZodObject> {
 
 /** A command that reads its arguments itself, since its flags depend on what it is asked to run. */
 export interface RawCommand {
-  name: string
-  summary: string
   runArguments(argv: readonly string[], context: CommandContext): Promise<number>
 }
 

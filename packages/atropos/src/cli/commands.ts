@@ -1,4 +1,5 @@
 import type { Command, RawCommand } from "./command.ts"
+import { environmentSummaries } from "./environment/summaries.ts"
 
 interface CommandEntry {
   summary: string
@@ -12,8 +13,16 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import("./run-api.ts")).runApi,
   },
   serve: {
-    summary: "Run an environment: rollouts, scored groups to the trajectory server",
-    load: async () => (await import("./serve.ts")).serveCommand,
+    summary: environmentSummaries.serve,
+    load: async () => (await import("./environment/environment-commands.ts")).environmentCommand("serve"),
+  },
+  process: {
+    summary: environmentSummaries.process,
+    load: async () => (await import("./environment/environment-commands.ts")).environmentCommand("process"),
+  },
+  evaluate: {
+    summary: environmentSummaries.evaluate,
+    load: async () => (await import("./environment/environment-commands.ts")).environmentCommand("evaluate"),
   },
   stub: {
     summary: "Serve a fake model with the routes of real inference servers",

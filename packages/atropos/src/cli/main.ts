@@ -20,6 +20,7 @@ export async function runWithProcess(run: (context: CommandContext) => Promise<n
   const context: CommandContext = {
     stdout: (text) => void process.stdout.write(text),
     stderr: (text) => void process.stderr.write(text),
+    terminal: process.stderr.isTTY,
     signal: abort.signal,
     environment: process.env,
     workingDirectory: process.cwd(),

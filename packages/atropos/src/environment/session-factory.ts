@@ -1,4 +1,7 @@
 import type { Tokenizer } from "../chat/tokenizer.ts"
+import { compileTemplate } from "../chat/template/template.ts"
+import type { TemplateInput } from "../chat/template/values/convert.ts"
+import { AtroposError } from "../runtime/errors.ts"
 import type { InferenceMessage, InferenceServer } from "../inference/inference-server.ts"
 import { SingleTurnSession } from "../inference/session/single-turn-session.ts"
 import type { EnvironmentConfig } from "./config/environment-config.ts"
@@ -8,14 +11,14 @@ export interface SessionFactoryOptions {
   policy: Pick<InferenceServer, "completeTokens" | "name">
   tokenizer: Tokenizer
   config: EnvironmentConfig
-  render: (messages: readonly InferenceMessage[]) => string
   /** The trainer's max_token_len, which every sequence has to stay below; 0 or less: no limit. */
   maxTokenLen: () => number
 }
 
 /** Opens the sessions of rollouts: budgets from the configuration and the trainer, seeds from the rollout's. */
 export function createSessionFactory(options: SessionFactoryOptions): OpenSession {
-  const { policy, tokenizer, config, render } = options
+  const { policy, tokenizer, config } = options
+  const render = createRenderer(tokenizer)
   return ({ split, signal, random }) => {
     const maxTokenLen = options.maxTokenLen()
     return new SingleTurnSession({
@@ -27,6 +30,26 @@ export function createSessionFactory(options: SessionFactoryOptions): OpenSessio
       split,
       signal,
       ...(config.seed === null ? {} : { seedOf: (call) => random.seedFor(`call-${call}`) }),
+    })
+  }
+}
+
+/** A conversation with an open assistant turn as the tokenizer's chat template writes it. */
+function createRenderer(tokenizer: Tokenizer): (messages: readonly InferenceMessage[]) => string {
+  const source = tokenizer.chatTemplate
+  const template = source === undefined ? undefined : compileTemplate(source)
+  return (messages) => {
+    if (template === undefined) {
+      throw new AtroposError(
+        "bad-tokenizer",
+        `${tokenizer.name} has no chat template, so there is no way to write a conversation; give the prompt as a text`,
+      )
+    }
+    return template.render({
+      messages: messages as unknown as TemplateInput,
+      add_generation_prompt: true,
+      bos_token: tokenizer.bosToken ?? "",
+      eos_token: tokenizer.eosToken ?? "",
     })
   }
 }

@@ -1,12 +1,16 @@
 import type { EnvironmentClass } from "../../environment/environment-class.ts"
 import { AtroposError } from "../../runtime/errors.ts"
 import type { CommandContext, RawCommand } from "../command.ts"
+import { runEvaluate } from "./evaluate-command.ts"
+import { formatHelp, listFlags } from "./help.ts"
 import { loadEnvironmentClass } from "./load-environment-class.ts"
+import { processDefaults, runProcess } from "./process-command.ts"
 import { readConfiguration } from "./read-arguments.ts"
-import { readNamespacedFlags } from "./read-namespaced-flags.ts"
+import { type NamespacedFlag, readNamespacedFlags } from "./read-namespaced-flags.ts"
 import { runServe } from "./serve-command.ts"
+import { environmentSummaries } from "./summaries.ts"
 
-const runners = { serve: runServe }
+const runners = { serve: runServe, process: runProcess, evaluate: runEvaluate }
 
 export type EnvironmentCommandName = keyof typeof runners
 
@@ -24,11 +28,17 @@ export async function runEnvironmentCommand(
   context: CommandContext,
 ): Promise<number> {
   const { flags, positionals } = readNamespacedFlags(argv)
+  const { about } = environmentClass
+  if (asksForHelp(flags)) {
+    context.stdout(formatHelp(`${command} [flags]`, environmentSummaries[command], listFlags(about)))
+    return 0
+  }
   if (positionals.length > 0) {
     throw new AtroposError("bad-option", `unrecognized arguments: ${positionals.join(" ")}`)
   }
   const configuration = await readConfiguration({
-    about: environmentClass.about,
+    about,
+    ...(command === "process" ? { commandDefaults: processDefaults(about.name) } : {}),
     flags,
     workingDirectory: context.workingDirectory,
   })
@@ -36,16 +46,23 @@ export async function runEnvironmentCommand(
 }
 
 /** `atropos serve <module or name> …`. */
-export function environmentCommand(name: EnvironmentCommandName, summary: string): RawCommand {
+export function environmentCommand(name: EnvironmentCommandName): RawCommand {
   return {
-    name,
-    summary,
     async runArguments(argv, context) {
       const [module, ...rest] = argv
+      if (module === "--help" || module === "-h") {
+        const usage = `atropos ${name} <module or name> [flags]`
+        context.stdout(formatHelp(usage, environmentSummaries[name], listFlags(undefined)))
+        return 0
+      }
       if (module === undefined || module.startsWith("-")) {
         throw new AtroposError("bad-option", `say which environment: atropos ${name} <module or name> [flags]`)
       }
       return runEnvironmentCommand(name, await loadEnvironmentClass(module, context.workingDirectory), rest, context)
     },
   }
+}
+
+function asksForHelp(flags: readonly NamespacedFlag[]): boolean {
+  return flags.some(({ namespace, key }) => namespace === "" && key === "help")
 }

@@ -52,9 +52,6 @@ export async function openRun(
       policy: policy.server,
       tokenizer: policy.tokenizer,
       config,
-      render: () => {
-        throw new TypeError("chat needs the tokenizer's template")
-      },
       maxTokenLen: () => maxTokenLen,
     }),
     random: random.fork("rollouts"),

@@ -42,7 +42,6 @@ export async function measureHeldOut(
         policy: policy.server,
         tokenizer: policy.tokenizer,
         config,
-        render: () => "",
         maxTokenLen: () => -1,
       }),
     })

@@ -17,6 +17,8 @@ export interface RunEvaluationOptions<Config extends EnvironmentConfig> {
   openSession: OpenSession
   /** Rollouts at the same time. @default 64 */
   concurrency?: number
+  /** Told how many rollouts have ended, of how many begun so far. */
+  onProgress?: (done: number, started: number) => void
 }
 
 /** Runs an environment's evaluation once. */
@@ -25,6 +27,8 @@ export async function runEvaluation<Config extends EnvironmentConfig>(
 ): Promise<EvaluationResult | undefined> {
   const { environment, config, random, signal, logger, step, concurrency = 64 } = options
   let runs = 0
+  let done = 0
+  let started = 0
   const run = async <Item, Value>(
     items: Iterable<Item> | AsyncIterable<Item>,
     rollout: (item: Item, rollout: Rollout<Config>) => Promise<Value>,
@@ -36,6 +40,7 @@ export async function runEvaluation<Config extends EnvironmentConfig>(
     for await (const item of items) {
       signal.throwIfAborted()
       const place = index++
+      started += 1
       const work = runRollout<Value, Config>({
         index: 0,
         split: "eval",
@@ -53,6 +58,7 @@ export async function runEvaluation<Config extends EnvironmentConfig>(
             ? { status: "done", item, value: ended.value }
             : { status: "failed", item, failure: ended.failure }
         running.delete(work)
+        options.onProgress?.(++done, started)
       })
       running.add(work)
       if (running.size >= concurrency) await Promise.race(running)

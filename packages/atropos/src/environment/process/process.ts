@@ -49,9 +49,7 @@ export async function processItems<Item, Config extends EnvironmentConfig>(
   const { environment, config, logger, signal, concurrency, random, openSession, name } = options
   const counter = new RunCounter()
   const emit = emitTo([counter, ...(options.listeners ?? [])], logger)
-  const stem = options.path.slice(0, options.path.length - extname(options.path).length)
-  const file = await GroupsFile.create(`${stem}.jsonl`, [".jsonl", ".html"])
-  const page = file.path.replace(/\.jsonl$/, ".html")
+  let file: GroupsFile | undefined
   const items = new ItemSource(environment)
   const wanted = config.totalSteps
   let made = 0
@@ -77,7 +75,7 @@ export async function processItems<Item, Config extends EnvironmentConfig>(
     items.addBacklog(backlog)
     for (const drop of dropped) emit("groupDrop", drop)
     for (const group of groups) {
-      await file.write(toWireGroup(group, { ...config, tokenizer: environment.tokenizer }))
+      await file?.write(toWireGroup(group, { ...config, tokenizer: environment.tokenizer }))
       emit("groupSent", group)
     }
     return groups.length > 0
@@ -102,8 +100,8 @@ export async function processItems<Item, Config extends EnvironmentConfig>(
       last = written.promise
       const collected = await collect(taken)
       await before
-      inFlight -= 1
       const kept = await keep(collected).finally(written.resolve)
+      inFlight -= 1
       const [failure] = collected.failures
       if (failure !== undefined) logger.warn(`item ${taken.number}: a rollout failed at ${describeFailure(failure)}`)
       if (kept) made += 1
@@ -115,17 +113,20 @@ export async function processItems<Item, Config extends EnvironmentConfig>(
     }
   }
 
+  const stem = options.path.slice(0, options.path.length - extname(options.path).length)
   try {
     await inOwnCode("setup", () => environment.setup())
-    // A worker that stops because enough are in flight is started again while some of those gave nothing.
+    file = await GroupsFile.create(`${stem}.jsonl`, [".jsonl", ".html"])
+    // Workers stop when enough is in flight, and begin again while some of that gave nothing.
     while (!signal.aborted && barren < hopeless && made < wanted && !items.exhausted) {
       await Promise.all(Array.from({ length: Math.max(1, concurrency) }, work))
     }
-    await file.close()
-    await writeGroupsPage({ from: file.path, to: page, title: `${name}: ${made} items` })
   } finally {
+    await file?.close()
     await environment.cleanup()
   }
+  const page = file.path.replace(/\.jsonl$/, ".html")
+  await writeGroupsPage({ from: file.path, to: page, title: `${name}: ${made} items` })
   const end: RunEnd = signal.aborted
     ? "stopped"
     : made >= wanted

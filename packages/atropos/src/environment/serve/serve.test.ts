@@ -57,7 +57,6 @@ test("serves scored groups to a trainer until the total steps are covered", asyn
       policy,
       tokenizer: stub.tokenizer,
       config,
-      render: () => "",
       maxTokenLen: () => 256,
     }),
     serverCount: 1,
