@@ -47,6 +47,11 @@ export type {
   Usage,
   VersionSpan,
 } from "./inference/inference-server.ts"
+export { openServerPool, type PoolServerOptions } from "./inference/pool/open-pool.ts"
+export { ServerPool, type PoolMember, type ServerPoolOptions } from "./inference/pool/server-pool.ts"
+export { detectServerType } from "./inference/servers/detect.ts"
+export { openServer, type ServerType, type SingleServer } from "./inference/servers/open-server.ts"
+export type { ServerOptions } from "./inference/servers/server-config.ts"
 
 // Environments: what authors write against.
 export { Environment, type Collected, type EnvironmentContext, type LogTable } from "./environment/environment.ts"
