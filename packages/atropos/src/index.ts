@@ -49,6 +49,7 @@ export type {
 } from "./inference/inference-server.ts"
 export { openServerPool, type PoolServerOptions } from "./inference/pool/open-pool.ts"
 export { ServerPool, type PoolMember, type ServerPoolOptions } from "./inference/pool/server-pool.ts"
+export { discoverSlurmServers } from "./inference/slurm/discover-servers.ts"
 export { detectServerType } from "./inference/servers/detect.ts"
 export { openServer, type ServerType, type SingleServer } from "./inference/servers/open-server.ts"
 export type { ServerOptions } from "./inference/servers/server-config.ts"
