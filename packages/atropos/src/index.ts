@@ -58,7 +58,7 @@ export type { ServerOptions } from "./inference/servers/server-config.ts"
 export { Environment, type Collected, type EnvironmentContext, type LogTable } from "./environment/environment.ts"
 export { environmentConfig, type EnvironmentConfig } from "./environment/config/environment-config.ts"
 export { defineEnvironment, type EnvironmentDefinition } from "./environment/define-environment.ts"
-export type { EnvironmentAbout, EnvironmentClass, ServerDefaults } from "./environment/environment-class.ts"
+export type { AnyEnvironmentClass, EnvironmentAbout, EnvironmentClass, ServerDefaults } from "./environment/environment-class.ts"
 export type {
   Evaluation,
   EvaluationResult,

@@ -26,3 +26,15 @@ export interface EnvironmentClass<Item = unknown, Config extends EnvironmentConf
   new (context: EnvironmentContext<Config>): Environment<Item, Config>
   readonly about: EnvironmentAbout
 }
+
+/** The class of any environment, whatever its items and configuration are. */
+export interface AnyEnvironmentClass {
+  new (context: EnvironmentContext<never>): Environment
+  readonly about: EnvironmentAbout
+}
+
+/** Makes an environment; `context.config` has been read with the schema of its own `about`. */
+export function createEnvironment(environmentClass: AnyEnvironmentClass, context: EnvironmentContext): Environment {
+  // Which the types of classes that are known only when they run can not say.
+  return new environmentClass(context as EnvironmentContext<never>)
+}

@@ -1,4 +1,4 @@
-import type { EnvironmentClass } from "../../environment/environment-class.ts"
+import type { AnyEnvironmentClass } from "../../environment/environment-class.ts"
 import { AtroposError } from "../../runtime/errors.ts"
 import type { CommandContext, RawCommand } from "../command.ts"
 import { runEvaluate } from "./evaluate-command.ts"
@@ -23,7 +23,7 @@ export function isEnvironmentCommand(name: string): name is EnvironmentCommandNa
 /** Runs one of an environment's commands on the arguments that follow its name. */
 export async function runEnvironmentCommand(
   command: EnvironmentCommandName,
-  environmentClass: EnvironmentClass,
+  environmentClass: AnyEnvironmentClass,
   argv: readonly string[],
   context: CommandContext,
 ): Promise<number> {
@@ -38,7 +38,7 @@ export async function runEnvironmentCommand(
   }
   const configuration = await readConfiguration({
     about,
-    ...(command === "process" ? { commandDefaults: processDefaults(about.name) } : {}),
+    commandDefaults: commandDefaults(command, about.name),
     flags,
     workingDirectory: context.workingDirectory,
   })
@@ -60,6 +60,18 @@ export function environmentCommand(name: EnvironmentCommandName): RawCommand {
       }
       return runEnvironmentCommand(name, await loadEnvironmentClass(module, context.workingDirectory), rest, context)
     },
+  }
+}
+
+/** What a command changes by itself, over the environment's defaults. */
+export function commandDefaults(command: EnvironmentCommandName, name: string): Record<string, unknown> {
+  switch (command) {
+    case "serve":
+      return {}
+    case "process":
+      return processDefaults(name)
+    case "evaluate":
+      return { useWandb: true }
   }
 }
 

@@ -4,7 +4,7 @@ import { join, relative, resolve } from "node:path"
 import { stringify } from "yaml"
 
 import { withSnakeKeys } from "../../environment/config/keys.ts"
-import type { EnvironmentClass } from "../../environment/environment-class.ts"
+import type { AnyEnvironmentClass } from "../../environment/environment-class.ts"
 import { runEvaluation } from "../../environment/evaluate/run-evaluation.ts"
 import {
   type EvaluationReport,
@@ -21,7 +21,7 @@ import type { Configuration } from "./resolve-configuration.ts"
 
 /** `atropos evaluate`: one evaluation of the policy, printed and written to files. */
 export async function runEvaluate(
-  environmentClass: EnvironmentClass,
+  environmentClass: AnyEnvironmentClass,
   configuration: Configuration,
   context: CommandContext,
 ): Promise<number> {

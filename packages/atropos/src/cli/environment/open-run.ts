@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto"
 
 import type { EnvironmentConfig } from "../../environment/config/environment-config.ts"
-import type { EnvironmentClass } from "../../environment/environment-class.ts"
+import { type AnyEnvironmentClass, createEnvironment } from "../../environment/environment-class.ts"
 import type { Environment } from "../../environment/environment.ts"
 import { createRandom, type Random } from "../../environment/random.ts"
 import type { OpenSession } from "../../environment/rollouts/run-rollout.ts"
@@ -27,7 +27,7 @@ export interface OpenRun {
 }
 
 export async function openRun(
-  environmentClass: EnvironmentClass,
+  environmentClass: AnyEnvironmentClass,
   configuration: Configuration,
   context: Pick<CommandContext, "stderr" | "environment">,
 ): Promise<OpenRun> {
@@ -38,7 +38,7 @@ export async function openRun(
   const random = createRandom(config.seed ?? randomInt(2 ** 31))
   let maxTokenLen = -1
   return {
-    environment: new environmentClass({
+    environment: createEnvironment(environmentClass, {
       config,
       logger,
       random: random.fork("environment"),

@@ -1,6 +1,6 @@
 import { relative, resolve } from "node:path"
 
-import type { EnvironmentClass } from "../../environment/environment-class.ts"
+import type { AnyEnvironmentClass } from "../../environment/environment-class.ts"
 import { processItems } from "../../environment/process/process.ts"
 import { createLogListener } from "../../environment/serve/log-listener.ts"
 import type { RunListener } from "../../environment/serve/run-listener.ts"
@@ -23,7 +23,7 @@ export function processDefaults(name: string): Record<string, unknown> {
 
 /** `atropos process`: groups into a file and a page, without a trajectory server. */
 export async function runProcess(
-  environmentClass: EnvironmentClass,
+  environmentClass: AnyEnvironmentClass,
   configuration: Configuration,
   context: CommandContext,
 ): Promise<number> {

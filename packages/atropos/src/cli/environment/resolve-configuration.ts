@@ -58,7 +58,7 @@ export function resolveConfiguration(sources: ConfigurationSources): Configurati
 
   const env = mergeFields(
     about.config ?? environmentConfig,
-    [about.defaults ?? {}, sources.commandDefaults ?? {}],
+    [{ wandbName: about.name }, about.defaults ?? {}, sources.commandDefaults ?? {}],
     { values: asSection(section("env"), "env"), name: "env" },
     flagsOf("env"),
     unknown,
@@ -71,7 +71,7 @@ export function resolveConfiguration(sources: ConfigurationSources): Configurati
     helpers[name] = resolveServers(name, given, section(name), flagsOf(name), unknown).servers
   }
   return {
-    env: { ...env, wandbName: env.wandbName ?? about.name },
+    env,
     servers: servers.servers,
     serversAreList: servers.isList,
     helpers,

@@ -2,7 +2,7 @@ import { resolve } from "node:path"
 
 import { GroupsFile } from "../../environment/groups/groups-file.ts"
 import { toWireGroup } from "../../environment/groups/to-wire.ts"
-import type { EnvironmentClass } from "../../environment/environment-class.ts"
+import type { AnyEnvironmentClass } from "../../environment/environment-class.ts"
 import { createLogListener } from "../../environment/serve/log-listener.ts"
 import type { RunListener } from "../../environment/serve/run-listener.ts"
 import { RunMetrics } from "../../environment/serve/run-metrics.ts"
@@ -16,7 +16,7 @@ import type { Configuration } from "./resolve-configuration.ts"
 
 /** `atropos serve`: runs an environment against a trajectory server until its work is done. */
 export async function runServe(
-  environmentClass: EnvironmentClass,
+  environmentClass: AnyEnvironmentClass,
   configuration: Configuration,
   context: CommandContext,
 ): Promise<number> {

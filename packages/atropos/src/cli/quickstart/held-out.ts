@@ -1,4 +1,4 @@
-import type { EnvironmentClass } from "../../environment/environment-class.ts"
+import { type AnyEnvironmentClass, createEnvironment } from "../../environment/environment-class.ts"
 import { runEvaluation } from "../../environment/evaluate/run-evaluation.ts"
 import { createRandom } from "../../environment/random.ts"
 import { createSessionFactory } from "../../environment/session-factory.ts"
@@ -9,7 +9,7 @@ import { readNamespacedFlags } from "../environment/read-namespaced-flags.ts"
 
 /** The share of held-out items that the policy, sampled greedily, answers exactly right just now. */
 export async function measureHeldOut(
-  environmentClass: EnvironmentClass,
+  environmentClass: AnyEnvironmentClass,
   argv: readonly string[],
   context: { workingDirectory: string; environment: Readonly<Record<string, string | undefined>>; signal: AbortSignal },
 ): Promise<number> {
@@ -23,7 +23,7 @@ export async function measureHeldOut(
   try {
     const config = configuration.env
     const random = createRandom(config.seed ?? 0)
-    const environment = new environmentClass({
+    const environment = createEnvironment(environmentClass, {
       config,
       logger: silentLogger,
       random: random.fork("environment"),
