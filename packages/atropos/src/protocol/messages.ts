@@ -118,6 +118,9 @@ export interface BatchResponse {
   batch_id?: string
 }
 
+export const acknowledgeResponse = z.object({ status: z.literal("success"), batch_id: z.string() })
+export type AcknowledgeResponse = z.infer<typeof acknowledgeResponse>
+
 export const infoResponse = z.object({ batch_size: wireInteger, max_token_len: wireInteger })
 export type InfoResponse = z.infer<typeof infoResponse>
 

@@ -1,0 +1,56 @@
+import { setTimeout as sleep } from "node:timers/promises"
+import { AtroposError, isAtroposError } from "./errors.ts"
+
+export interface RetryPolicy {
+  /** Before the first repetition; each further wait is twice as long. @default 250 */
+  firstWaitMs?: number
+  /** @default 10_000 */
+  longestWaitMs?: number
+  /** A server's Retry-After counts up to here. @default 60_000 */
+  longestRetryAfterMs?: number
+  /** From 0 to 1. @default Math.random */
+  random?: () => number
+}
+
+/**
+ * How long to wait after the given number of failures in a row: half the doubled wait and up to as much again, so
+ * that clients do not come back in step. What the server asked for is the least, within its cap.
+ */
+export function waitAfterFailures(failures: number, policy: RetryPolicy, retryAfterMs: number | null = null): number {
+  const { firstWaitMs = 250, longestWaitMs = 10_000, longestRetryAfterMs = 60_000, random = Math.random } = policy
+  const full = Math.min(longestWaitMs, firstWaitMs * 2 ** Math.min(failures - 1, 30))
+  const asked = Math.min(retryAfterMs ?? 0, longestRetryAfterMs)
+  return Math.max(asked, full / 2) + (full / 2) * random()
+}
+
+/** What a failed attempt says about when to come back. */
+export function retryAfterOf(error: unknown): number | null {
+  const value = error instanceof AtroposError ? error.facts["retryAfterMs"] : null
+  return typeof value === "number" ? value : null
+}
+
+export interface RetryOptions {
+  policy: RetryPolicy
+  /** No attempt begins after so long; what was thrown last is then thrown. */
+  totalTimeoutMs: number
+  signal?: AbortSignal | undefined
+  now?: () => number
+}
+
+/** Repeats `attempt` while it throws errors that say they are retryable and there is time left. */
+export async function retry<Value>(attempt: () => Promise<Value>, options: RetryOptions): Promise<Value> {
+  const { policy, totalTimeoutMs, signal, now = () => performance.now() } = options
+  const end = now() + totalTimeoutMs
+  for (let failures = 1; ; failures++) {
+    signal?.throwIfAborted()
+    try {
+      return await attempt()
+    } catch (error) {
+      signal?.throwIfAborted()
+      if (!isAtroposError(error) || !error.retryable) throw error
+      const waitMs = waitAfterFailures(failures, policy, retryAfterOf(error))
+      if (now() + waitMs >= end) throw error
+      await sleep(waitMs, undefined, signal === undefined ? {} : { signal })
+    }
+  }
+}
