@@ -15,8 +15,8 @@ export function lockForProcess(file: string): ProcessLock | null {
   const { DatabaseSync } = loadSqlite()
   const lock = new DatabaseSync(file, { timeout: 0 })
   try {
-    // Nothing is ever written, so no journal is wanted.
-    lock.exec("PRAGMA journal_mode = OFF; BEGIN EXCLUSIVE")
+    // Nothing is ever written, so no journal file is wanted.
+    lock.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE")
   } catch (error) {
     lock.close()
     if (error instanceof Error && "errcode" in error && error.errcode === busy) return null

@@ -40,8 +40,8 @@ interface Waiter {
 
 /**
  * Pushes that are not acknowledged yet. Nothing leaves but by an answer: a 2xx, or a refusal for good. While the
- * server can not be had, pushes wait here in order and the oldest alone is tried again and again; when it gets
- * through, the others follow. When the spool is full, whoever pushes waits.
+ * server can not be had, pushes wait here and the oldest is tried again and again; what has waited then goes out one by
+ * one, in order. When the spool is full, whoever pushes waits.
  */
 export class Spool {
   readonly #options: SpoolOptions
@@ -56,6 +56,8 @@ export class Spool {
   #groups = 0
   /** Times in a row that the server could not be had. */
   #failures = 0
+  /** What had to wait goes out one by one, up to this place in the order. */
+  #inOrderUpTo = -1
   #timer: NodeJS.Timeout | null = null
 
   constructor(options: SpoolOptions) {
@@ -63,8 +65,9 @@ export class Spool {
     for (const { name, bytes } of options.directory?.list() ?? []) {
       this.#waiting.push({ name, bytes, body: null, resolve: () => {}, reject: () => {} })
       this.#count(name.groups, bytes)
-      this.#nextSequence = name.sequence + 1
+      this.#inOrderUpTo = name.sequence
     }
+    this.#nextSequence = this.#inOrderUpTo + 1
     if (this.#groups > 0) options.logger.info("sending groups that an earlier process left", { groups: this.#groups })
     this.#pump()
   }
@@ -171,15 +174,13 @@ export class Spool {
   }
 
   #pump(): void {
-    const limit = this.#failures === 0 ? this.#options.concurrency : 1
-    while (this.#timer === null && !this.#abort.signal.aborted && this.#underWay.size < limit) {
-      const entry = this.#waiting.shift()
-      if (entry === undefined) return
+    for (let entry = this.#waiting[0]; entry !== undefined; entry = this.#waiting[0]) {
+      const inOrder = [entry, ...this.#underWay].some(({ name }) => name.sequence <= this.#inOrderUpTo)
+      const limit = inOrder ? 1 : this.#options.concurrency
+      if (this.#timer !== null || this.#abort.signal.aborted || this.#underWay.size >= limit) return
+      this.#waiting.shift()
       this.#underWay.add(entry)
-      void this.#deliver(entry).finally(() => {
-        this.#underWay.delete(entry)
-        this.#pump()
-      })
+      void this.#deliver(entry)
     }
   }
 
@@ -198,6 +199,9 @@ export class Spool {
       if (this.#abort.signal.aborted) return
       if (error instanceof AtroposError && !error.retryable) await this.#refused(entry, error)
       else this.#failed(entry, error)
+    } finally {
+      this.#underWay.delete(entry)
+      this.#pump()
     }
   }
 
@@ -215,6 +219,7 @@ export class Spool {
     const { directory, policy, logger } = this.#options
     if (directory !== null) entry.body = null
     this.#insert(entry)
+    this.#inOrderUpTo = this.#nextSequence - 1
     // Several pushes under way fail together: that is one failure of the server.
     if (this.#timer !== null) return
     this.#failures += 1
