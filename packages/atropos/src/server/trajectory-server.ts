@@ -1,165 +1,187 @@
-import { randomBytes } from "node:crypto"
 import type { AddressInfo } from "node:net"
-import { constants, inflateRawSync } from "node:zlib"
+import { join } from "node:path"
 
-import Fastify, { type FastifyReply } from "fastify"
-
-import type { z } from "zod"
-
-import { environmentIdRequest, registerEnvironmentRequest, registerRequest } from "../protocol/messages.ts"
-import { silentLogger, type Logger } from "../runtime/logger.ts"
+import { AtroposError } from "../runtime/errors.ts"
+import { type Logger, silentLogger } from "../runtime/logger.ts"
+import { BodyPool } from "./bytes/body-pool.ts"
+import { createIngest } from "./bytes/ingest.ts"
 import type { Ingest } from "./bytes/prepared-group.ts"
-import { simpleIngest } from "./http/simple-ingest.ts"
-import { Run } from "./run/thin-run.ts"
-import type { Payload, Store } from "./stores/store.ts"
+import { createApp } from "./http/app.ts"
+import { ServerMetrics } from "./http/metrics.ts"
+import { type ServerLimits, serverLimits } from "./limits.ts"
+import { BatchDesk } from "./live/batch-desk.ts"
+import { LiveRun } from "./live/live-run.ts"
+import { Presence } from "./live/presence.ts"
+import { PushDesk } from "./live/push-desk.ts"
+import { QueueGate } from "./live/queue-gate.ts"
+import { noLogBook, openLogBook } from "./log-book.ts"
+import type { Store } from "./stores/store.ts"
 
 export interface TrajectoryServerOptions {
+  /** Where the run lives. The server closes it. */
   store: Store
+  /** What checks and encodes pushes. @default threads of its own */
   ingest?: Ingest
   logger?: Logger
+  limits?: Partial<ServerLimits>
+  /** What callers must know. */
+  token?: string
+  /** Whether anybody may reset the run. */
+  insecure?: boolean
+  /** The web origin that may call, such as `https://example.org`. */
+  cors?: string
+  /** Seconds after which a silent environment counts as disconnected. @default 300 */
+  envTimeout?: number
+  /** Seconds for which a batch taken with ack=manual waits to be acknowledged. @default 600 */
+  ackTimeout?: number
+  /** The run's folder, for metrics that are logged with it. @default they are not kept */
+  folder?: string
+  /** Milliseconds since 1970. @default Date.now */
+  now?: () => number
+}
+
+/** What a server found in its store. */
+export interface RunSummary {
+  registered: boolean
+  step: bigint
+  queuedGroups: number
+  environments: number
 }
 
 export interface TrajectoryServer {
-  /** Starts to answer; resolves to the address, such as `http://127.0.0.1:8000`. */
+  /** Recovers the run and starts to answer; resolves to the address, such as `http://127.0.0.1:8000`. */
   listen(options: { host: string; port: number }): Promise<string>
-  /** Ends open answers, flushes the store and closes it. */
-  close(): Promise<void>
+  /** What is in the run now; nothing before `listen`. */
+  readonly run: RunSummary | null
+  /** Takes no more calls, lets those under way end for up to `graceMs` (10 s), and closes the store. Safe to call twice. */
+  close(options?: { graceMs?: number }): Promise<void>
 }
+
+export const defaultEnvTimeout = 300
+export const defaultAckTimeout = 600
+const defaultGraceMs = 10_000
+const checkIntervalMs = 500
 
 /** The server that environments push scored groups to and trainers pull exact batches from. */
 export function createTrajectoryServer(options: TrajectoryServerOptions): TrajectoryServer {
-  const { store, ingest = simpleIngest, logger = silentLogger } = options
-  let run = new Run()
-  let nextGroupId = 0
-  const app = Fastify({ exposeHeadRoutes: false, bodyLimit: 256e6, forceCloseConnections: true })
-  app.addHttpMethod("GET", { hasBody: true, overrideExisting: true })
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body))
+  const { store, logger = silentLogger, now = Date.now } = options
+  const limits = serverLimits.parse(options.limits ?? {})
+  const ingest =
+    options.ingest ??
+    createIngest(
+      { inflatedBytes: limits.maxInflated, nesting: limits.maxNesting, sequencesPerGroup: limits.maxSequences },
+      { waitingBytes: limits.maxBodyMemory },
+    )
+  let started: Awaited<ReturnType<typeof start>> | null = null
+  let draining = false
+  let closed: Promise<void> | null = null
 
-  app.get("/", () => ({ message: "AtroposLib API" }))
-  app.get("/health", () => ({ status: "ok" }))
-  app.post("/register", async (request, reply) => {
-    const body = check(registerRequest, request.body, reply)
-    if (body === null) return reply
-    const outcome = run.register(body)
-    if (outcome === "updated") logger.warn("another registration replaces the first")
-    const uuid = BigInt(`0x${randomBytes(16).toString("hex")}`)
-    return reply.type("application/json").send(`{"uuid":${uuid}${outcome === "updated" ? ',"status":"updated"' : ""}}`)
-  })
-  app.get("/wandb_info", () => ({
-    group: run.registration?.wandb_group ?? null,
-    project: run.registration?.wandb_project ?? null,
-  }))
-  app.get("/info", () => ({
-    batch_size: run.registration?.batch_size ?? -1,
-    max_token_len: run.registration?.max_token_len ?? -1,
-  }))
-  app.get("/status", () => ({
-    current_step: run.registration === null ? 0 : run.step,
-    queue_size: run.registration === null ? 0 : run.queueSize,
-  }))
-  app.get("/batch", async (_request, reply) => {
-    if (run.registration === null) {
-      return { status: "error", message: "Trainer not registered. Call /register first.", batch: [] }
-    }
-    run.started = true
-    const ids = run.takeBatch()
-    if (ids === null) return { batch: null }
-    const groups = await Promise.all(ids.map((id) => store.read(id)))
-    return reply.type("application/json").send(`{"batch":[${groups.map(inflate).join(",")}]}`)
-  })
-  app.get("/latest_example", async (_request, reply) => {
-    if (run.latest === null) {
-      const names = ["tokens", "masks", "scores", "advantages", "ref_logprobs", "generation_params"]
-      return Object.fromEntries([...names, "inference_logprobs", "messages", "images"].map((name) => [name, []]))
-    }
-    return reply.type("application/json").send(inflate(await store.read(run.latest)))
-  })
-  app.get("/reset_data", async (_request, reply) => {
-    run = new Run()
-    await store.commit({ events: [], payloads: [], beginsRun: true })
-    return reply.type("text/plain").send("Reset successful")
-  })
-  app.post("/register-env", async (request, reply) => {
-    const body = check(registerEnvironmentRequest, request.body, reply)
-    if (body === null) return reply
-    if (!run.started || run.registration === null) return { status: "wait for trainer to start" }
-    const before = run.environments.filter((entry) => entry.registration.desired_name === body.desired_name).length
-    return {
-      status: "success",
-      env_id: run.registerEnvironment(body),
-      wandb_name: `${body.desired_name}_${before}`,
-      checkpoint_dir: run.registration.checkpoint_dir,
-      starting_step: run.step,
-      checkpoint_interval: run.registration.save_checkpoint_interval,
-      num_steps: run.registration.num_steps,
-    }
-  })
-  app.post("/disconnect-env", async (request, reply) => {
-    const body = check(environmentIdRequest, request.body, reply)
-    if (body === null) return reply
-    const environment = run.environments[body.env_id]
-    if (environment === undefined) return { status: "failure", error: `no environment has the id ${body.env_id}` }
-    environment.connected = false
-    return { status: "success" }
-  })
-  app.route({
-    method: ["GET", "POST"],
-    url: "/status-env",
-    handler: (request, reply) => {
-      const query = (request.query as Record<string, string>)["env_id"]
-      if (query !== undefined) return reply.send(run.environmentStatus(Number(query)))
-      const body = check(environmentIdRequest, request.body, reply)
-      return body === null ? reply : reply.send(run.environmentStatus(body.env_id))
-    },
-  })
-  for (const [path, kind] of [
-    ["/scored_data", "one"],
-    ["/scored_data_list", "list"],
-  ] as const) {
-    app.post(path, async (request, reply) => {
-      const body = request.body instanceof Uint8Array ? request.body : new Uint8Array()
-      const gzip = request.headers["content-encoding"] === "gzip"
-      const result = await ingest.ingest({ kind, body, gzip, json: true })
-      if (!result.ok) {
-        return reply.code(result.refusal.status).type(result.refusal.contentType).send(result.refusal.body)
-      }
-      const groups = result.groups.map((group) => ({ ...group, groupId: nextGroupId++ }))
-      await store.commit({ events: [], payloads: groups })
-      const buffered = groups
-        .map(({ groupId, size, envId }) => run.push({ id: groupId, size, env: envId === "unknown" ? null : envId }))
-        .filter((size) => size !== null)
-      const last = buffered.at(-1)
-      if (kind === "one") return last === undefined ? { status: "received" } : { status: "buffered", buffer_size: last }
-      const counts = last === undefined ? {} : { buffered: buffered.length, last_buffer_size: last }
-      return { status: "received", groups_processed: groups.length, ...counts }
+  async function start(host: string, port: number) {
+    const live = await LiveRun.open({ store, logger, now, maxKeys: limits.maxKeys })
+    const presence = new Presence(live, (options.envTimeout ?? defaultEnvTimeout) * 1000)
+    const ackTimeoutMs = (options.ackTimeout ?? defaultAckTimeout) * 1000
+    const batches = new BatchDesk(live, presence, { ackTimeoutMs })
+    const pushes = new PushDesk(live, ingest, presence)
+    const gate = new QueueGate(live, {
+      queueBytes: limits.maxQueue,
+      bodyBytes: limits.maxBodyMemory,
+      holdMs: limits.maxHold * 1000,
     })
+    const metrics = new ServerMetrics(live, {
+      held: () => gate.held,
+      bodies: () => gate.inside,
+      waiting: () => batches.waiting,
+      connections: () => new Promise((resolve) => app.server.getConnections((_error, count) => resolve(count))),
+    })
+    const bookLimits = { maxSources: limits.maxSources, maxBytes: limits.maxJournal }
+    const book =
+      options.folder === undefined ? noLogBook : await openLogBook(join(options.folder, "journal"), bookLimits)
+    const context = {
+      live,
+      presence,
+      batches,
+      pushes,
+      gate,
+      metrics,
+      limits,
+      logger,
+      bodies: new BodyPool(),
+      draining: () => draining,
+    }
+    const app = await createApp(context, book, {
+      token: options.token ?? null,
+      insecure: options.insecure ?? false,
+      cors: options.cors ?? null,
+    })
+    const timer = setInterval(() => {
+      batches
+        .check()
+        .catch((error: unknown) => logger.warn("batches could not be looked after", { error: String(error) }))
+    }, checkIntervalMs)
+    timer.unref()
+    await app.listen({ host, port }).catch((error: unknown) => {
+      clearInterval(timer)
+      throw explainListenFailure(error, host, port)
+    })
+    return { app, live, batches, gate, book, timer }
+  }
+
+  async function stop(graceMs: number): Promise<void> {
+    draining = true
+    if (started !== null) {
+      const { app, live, batches, gate, book, timer } = started
+      clearInterval(timer)
+      batches.close()
+      gate.close()
+      const impatience = setTimeout(() => app.server.closeAllConnections(), graceMs)
+      await app.close()
+      clearTimeout(impatience)
+      await book.close()
+      await live.close()
+    }
+    await ingest.close()
+    await store.close()
   }
 
   return {
     async listen({ host, port }) {
-      await app.listen({ host, port })
-      const address = app.server.address() as AddressInfo
-      return `http://${address.family === "IPv6" ? `[${address.address}]` : address.address}:${address.port}`
+      started ??= await start(host, port)
+      return addressOf(started.app.server.address(), host)
     },
-    async close() {
-      await app.close()
-      await ingest.close()
-      await store.close()
+    get run() {
+      if (started === null) return null
+      const { run } = started.live
+      return {
+        registered: run.registration !== null,
+        step: run.step,
+        queuedGroups: run.queue.groups,
+        environments: run.environments.all.length,
+      }
     },
+    close: ({ graceMs = defaultGraceMs } = {}) => (closed ??= stop(graceMs)),
   }
 }
 
-function check<Schema extends z.ZodType>(schema: Schema, body: unknown, reply: FastifyReply): z.output<Schema> | null {
-  const text = body instanceof Uint8Array ? Buffer.from(body).toString() : ""
-  const result = schema.safeParse(text === "" ? null : JSON.parse(text))
-  if (result.success) return result.data
-  void reply
-    .code(422)
-    .send({ detail: result.error.issues.map(({ path, message }) => ({ loc: ["body", ...path], msg: message })) })
-  return null
+function addressOf(address: AddressInfo | string | null, host: string): string {
+  if (address === null || typeof address === "string") return `http://${host}`
+  return `http://${address.family === "IPv6" ? `[${address.address}]` : address.address}:${address.port}`
 }
 
-function inflate(payload: Payload): string {
-  return inflateRawSync(payload.segment, { finishFlush: constants.Z_SYNC_FLUSH }).toString()
+function explainListenFailure(error: unknown, host: string, port: number): unknown {
+  const code = error instanceof Error && "code" in error ? error.code : undefined
+  if (code === "EADDRINUSE") {
+    return new AtroposError(
+      "port-taken",
+      `Port ${port} on ${host} is taken by another program; choose another with --port, or --port 0 for any free one`,
+      { cause: error },
+    )
+  }
+  if (code === "EACCES" || code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
+    return new AtroposError(
+      "cannot-listen",
+      `The server can not listen on ${host}:${port} (${code}); choose an address of this machine and a port above 1023`,
+      { cause: error },
+    )
+  }
+  return error
 }

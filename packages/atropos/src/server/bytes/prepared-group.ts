@@ -19,7 +19,7 @@ export interface PreparedGroup {
 
 /** A refusal, ready to be answered. */
 export interface Refusal {
-  status: 400 | 408 | 413 | 422
+  status: 400 | 408 | 413 | 415 | 422
   contentType: "application/json" | "text/plain"
   body: string
   /** For the counter of rejected groups: one short word such as `json_invalid`. */

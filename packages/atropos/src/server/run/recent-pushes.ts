@@ -74,18 +74,23 @@ export class RecentPushes {
       push.open = Math.max(0, push.open - 1)
       push.lost = true
     }
-    // They are in the order of their arrival, so the old ones come first.
-    for (const [old, { time }] of this.#unanswered) {
-      if (now - time <= retryWindowMs) break
-      this.#unanswered.delete(old)
-    }
+    this.#forgetOld(now)
   }
 
   /** After a restart nobody waits for an answer any more. */
-  loseAll(): void {
+  loseAll(now: number): void {
     for (const push of this.#unanswered.values()) {
       push.open = 0
       push.lost = true
+    }
+    this.#forgetOld(now)
+  }
+
+  /** They are in the order of their arrival, so the old ones come first. */
+  #forgetOld(now: number): void {
+    for (const [digest, { time }] of this.#unanswered) {
+      if (now - time <= retryWindowMs) break
+      this.#unanswered.delete(digest)
     }
   }
 

@@ -94,6 +94,12 @@ export class Run {
     return { released: ids.filter((id) => id !== this.latest), kept: keepsLatest ? this.latest : null }
   }
 
+  /** After a recovery: nobody waits for an answer any more, and time counts from now for those who were there. */
+  wakeUp(now: number): void {
+    this.pushes.loseAll(now)
+    for (const environment of this.environments.all) environment.lastSeen = now
+  }
+
   apply<Type extends RunEvent["type"]>(event: EventOf<Type>): RunResults[Type] {
     const handler: (event: EventOf<Type>) => RunResults[Type] = this.#handlers[event.type as Type]
     return handler(event)

@@ -1,0 +1,57 @@
+import type { ServerResponse } from "node:http"
+
+/** Writes a long answer at the pace of its reader; one that takes nothing for too long is cut. */
+export class ResponseWriter {
+  readonly #response: ServerResponse
+  readonly #stallMs: number
+  readonly #signal: AbortSignal | undefined
+
+  constructor(response: ServerResponse, stallMs: number, signal?: AbortSignal) {
+    this.#response = response
+    this.#stallMs = stallMs
+    this.#signal = signal
+    // A connection that breaks is seen by whoever waits; without a listener it would end the process.
+    response.on("error", () => {})
+  }
+
+  /** False when nobody reads any more. */
+  async write(chunk: Uint8Array): Promise<boolean> {
+    if (this.#isOver()) return this.cut()
+    return this.#response.write(chunk) || (await this.#waitFor("drain"))
+  }
+
+  /** Resolves to whether everything has been handed to the connection. */
+  async end(): Promise<boolean> {
+    if (this.#isOver()) return this.cut()
+    const finished = this.#waitFor("finish")
+    this.#response.end()
+    return finished
+  }
+
+  /** Breaks the connection, so that the client can not take the part for the whole. */
+  cut(): false {
+    this.#response.destroy()
+    return false
+  }
+
+  #isOver(): boolean {
+    return this.#response.destroyed || this.#signal?.aborted === true
+  }
+
+  #waitFor(event: "drain" | "finish"): Promise<boolean> {
+    return new Promise((resolve) => {
+      const settle = (result: boolean): void => {
+        clearTimeout(timer)
+        this.#response.off(event, succeed).off("close", fail)
+        this.#signal?.removeEventListener("abort", fail)
+        if (!result) this.cut()
+        resolve(result)
+      }
+      const succeed = (): void => settle(true)
+      const fail = (): void => settle(false)
+      const timer = setTimeout(fail, this.#stallMs)
+      this.#response.once(event, succeed).once("close", fail)
+      this.#signal?.addEventListener("abort", fail, { once: true })
+    })
+  }
+}

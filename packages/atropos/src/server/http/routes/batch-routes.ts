@@ -1,0 +1,131 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify"
+import { z } from "zod"
+
+import { refuseProblems } from "../../bytes/json/problems.ts"
+import { batchFrame } from "../../bytes/stitch/stitch.ts"
+import { isAtroposError } from "../../../runtime/errors.ts"
+import { acknowledgeResponse, batchResponse } from "../../../protocol/messages.ts"
+import type { Handout } from "../../live/batch-desk.ts"
+import { sendFault, sendJson, sendRefusal } from "../answers.ts"
+import { checkParameter, readParameter } from "../check-body.ts"
+import { goneSignal } from "../client-gone.ts"
+import type { ServerContext } from "../context.ts"
+import { describeCall } from "../openapi.ts"
+import { sendGroups } from "../send-groups.ts"
+
+const waitSeconds = z.number().min(0)
+
+export function addBatchRoutes(app: FastifyInstance, context: ServerContext): void {
+  const { batches, limits, live, metrics, logger } = context
+
+  app.get(
+    "/batch",
+    describeCall({
+      summary: "The next batch, or null while none can be formed",
+      query: z.object({
+        wait: waitSeconds.optional().describe("Seconds to wait for a batch"),
+        ack: z.literal("manual").optional().describe("The batch comes back unless it is acknowledged"),
+      }),
+      response: batchResponse,
+    }),
+    async (request, reply) => {
+      const options = readOptions(request)
+      if ("status" in options) return sendRefusal(request, reply, options)
+      const handout = await pollOrExplain({ ...options, signal: goneSignal(reply) })
+      if (handout === "not-registered") return sendJson(request, reply, notRegistered)
+      if (handout === null) return sendJson(request, reply, '{"batch":null}')
+      await handOut(request, reply, handout, options.manual)
+      return reply
+    },
+  )
+
+  app.post<{ Params: { id: string } }>(
+    "/batch/:id/ack",
+    describeCall({
+      summary: "Acknowledge a batch that was taken with ack=manual",
+      response: acknowledgeResponse,
+    }),
+    async (request, reply) => {
+      const { id } = request.params
+      const state = /^\d{1,15}$/.test(id) ? await batches.acknowledge(Number(id)) : "unknown"
+      if (state === "settled") return sendJson(request, reply, JSON.stringify({ status: "success", batch_id: id }))
+      if (state === "returned") {
+        const detail = `Batch ${id} was not acknowledged in time: its groups are in the queue again, and training on it counts them twice; acknowledge sooner or raise --ack-timeout`
+        return sendFault(request, reply, 409, detail)
+      }
+      return sendFault(
+        request,
+        reply,
+        404,
+        `There is no batch ${id.slice(0, 40)} in this run; take batch_id from GET /batch?ack=manual`,
+      )
+    },
+  )
+
+  /** While the store takes nothing a trainer simply has to wait: to stop it would help nobody. */
+  async function pollOrExplain(options: Parameters<typeof batches.poll>[0]): ReturnType<typeof batches.poll> {
+    try {
+      return await batches.poll(options)
+    } catch (error) {
+      if (!isAtroposError(error, "store-full")) throw error
+      logger.error("no batch can be handed out: the disk is full", { error: error.message })
+      return null
+    }
+  }
+
+  async function handOut(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    handout: Handout,
+    manual: boolean,
+  ): Promise<void> {
+    const { batch } = handout
+    const { table } = live.run
+    const ids = batch.slots.map((slot) => table.idOf(slot))
+    const staleness = batch.slots.map((slot) => Number(live.run.step) - (table.steps[slot] ?? 0))
+    try {
+      const whole = await sendGroups(request, reply, {
+        ids,
+        segmentBytes: batch.slots.map((slot) => table.bytes[slot] ?? 0),
+        frame: manual ? { ...batchFrame, before: `{"batch_id":"${batch.id}","batch":[` } : batchFrame,
+        store: live.store,
+        stallMs: limits.stallTimeout * 1000,
+        signal: handout.signal,
+      })
+      if (!whole) {
+        handout.failed()
+        return
+      }
+      handout.delivered()
+      metrics.delivered(batch.sequences, staleness)
+    } catch (error) {
+      handout.failed()
+      if (!reply.sent) throw error
+      logger.error("the answer with a batch was cut: a group could not be read", {
+        batch: batch.id,
+        error: String(error),
+      })
+    }
+  }
+
+  function readOptions(
+    request: FastifyRequest,
+  ): { manual: boolean; waitMs: number } | ReturnType<typeof refuseProblems> {
+    const wait = readParameter(request, "wait")
+    const ack = readParameter(request, "ack")
+    if (ack !== undefined && ack !== "manual") {
+      const msg = "Input should be 'manual'; leave ack out for batches that need no acknowledgement"
+      return refuseProblems([{ type: "value_error", loc: ["query", "ack"], msg, input: JSON.stringify(ack) }])
+    }
+    if (wait === undefined) return { manual: ack === "manual", waitMs: 0 }
+    const seconds = checkParameter(waitSeconds, "wait", wait)
+    if (!seconds.ok) return refuseProblems(seconds.problems)
+    return { manual: ack === "manual", waitMs: Math.min(seconds.value, limits.maxWait) * 1000 }
+  }
+}
+
+const notRegistered = JSON.stringify({
+  status: "error",
+  message: "Trainer not registered. Call /register first.",
+  batch: [],
+})

@@ -1,0 +1,194 @@
+import type { Batch } from "../run/batches.ts"
+import type { TrainerRegistration } from "../run/registration.ts"
+import { isSameRegistration } from "../run/registration.ts"
+import type { LiveRun } from "./live-run.ts"
+import type { Presence } from "./presence.ts"
+
+/** A batch on its way to a trainer. Exactly one of `delivered` and `failed` is to be called. */
+export interface Handout {
+  readonly batch: Batch
+  /** Aborted when the batch no longer counts: what is still unwritten of its answer must not be written. */
+  readonly signal: AbortSignal
+  /** The answer was written in full. */
+  delivered(): void
+  /** The answer was cut: the next poll gets the same batch. */
+  failed(): void
+}
+
+export interface PollOptions {
+  /** The trainer will acknowledge the batch. */
+  manual: boolean
+  /** How long to wait for a batch. */
+  waitMs: number
+  /** Aborted when the trainer is gone. */
+  signal: AbortSignal
+}
+
+export type Acknowledgement = "settled" | "returned" | "unknown"
+
+/**
+ * Hands out batches, one after another: the oldest whose answer was cut, else a new one. A batch is formed for good,
+ * in the store, before a byte of it is written.
+ */
+export class BatchDesk {
+  readonly #live: LiveRun
+  readonly #presence: Presence
+  readonly #ackTimeoutMs: number
+  /** Batches whose answer is being written. */
+  readonly #writing = new Map<number, AbortController>()
+  readonly #waiting: (() => void)[] = []
+  /** Resolves when the one who decides about batches or the registration has decided. */
+  #turn: Promise<void> = Promise.resolve()
+  readonly #stopListening: () => void
+  #closed = false
+
+  constructor(live: LiveRun, presence: Presence, options: { ackTimeoutMs: number }) {
+    this.#live = live
+    this.#presence = presence
+    this.#ackTimeoutMs = options.ackTimeoutMs
+    this.#stopListening = live.onChange(() => this.#wakeNext())
+  }
+
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
+  /** The next batch; null while there is none; `not-registered` before any trainer has registered. */
+  async poll(options: PollOptions): Promise<Handout | null | "not-registered"> {
+    const { run } = this.#live
+    const patience = options.waitMs > 0 ? AbortSignal.any([options.signal, AbortSignal.timeout(options.waitMs)]) : null
+    for (;;) {
+      if (run.registration === null) return "not-registered"
+      if (!run.started) await this.#live.submit({ type: "start" })
+      const handout = await this.#exclusively(() => this.#take(options))
+      if (handout !== null) return handout
+      if (patience === null || patience.aborted || this.#closed) return null
+      await this.#nextChance(patience)
+    }
+  }
+
+  /** Registers a trainer. Answers under way are cut when the registration is another one: their batches dissolve. */
+  register(registration: TrainerRegistration): Promise<"new" | "same" | "updated"> {
+    return this.#exclusively(() => {
+      const before = this.#live.run.registration
+      if (before !== null && !isSameRegistration(before, registration)) {
+        this.#cutAnswers()
+      }
+      return this.#live.submit({ type: "register", registration })
+    })
+  }
+
+  /** Begins a new run. Answers under way are cut. */
+  reset(): Promise<void> {
+    return this.#exclusively(() => {
+      this.#cutAnswers()
+      return this.#live.submit({ type: "reset" }, { beginsRun: true })
+    })
+  }
+
+  async acknowledge(id: number): Promise<Acknowledgement> {
+    const { run } = this.#live
+    const batch = run.batches.open.get(id)
+    if (batch !== undefined) {
+      const { released, kept } = run.freedBy(batch)
+      await this.#live.submit({ type: "acknowledge-batch", batch: id, kept }, { released })
+    }
+    const state = run.batches.stateOf(id)
+    return state === "open" ? "unknown" : state
+  }
+
+  /** Gives back the batches that nobody acknowledged in time, and takes notice of environments that are gone. */
+  async check(): Promise<void> {
+    this.#presence.check()
+    const { open } = this.#live.run.batches
+    if (open.size === 0) return
+    const now = this.#live.now
+    const overdue = [...open.values()].filter(({ deadline }) => deadline !== null && deadline <= now)
+    // Each goes before all others, so the oldest comes last.
+    await Promise.all(overdue.toReversed().map(({ id }) => this.#live.submit({ type: "return-batch", batch: id })))
+  }
+
+  /** Nobody waits for a batch any more. */
+  close(): void {
+    this.#closed = true
+    this.#stopListening()
+    for (const wake of this.#waiting.splice(0)) wake()
+  }
+
+  async #take({ manual, signal }: PollOptions): Promise<Handout | null> {
+    const { run } = this.#live
+    await this.check()
+    for (;;) {
+      if (signal.aborted) return null
+      for (const batch of run.batches.formed()) {
+        if (!this.#writing.has(batch.id)) return this.#handOut(batch, manual)
+      }
+      const groups = run.chooseBatch()
+      if (groups === null) return null
+      const batch = await this.#live.submit({ type: "form-batch", epoch: run.epoch, groups })
+      // Null: a reset came in between.
+      if (batch !== null && !signal.aborted) return this.#handOut(batch, manual)
+    }
+  }
+
+  #handOut(batch: Batch, manual: boolean): Handout {
+    const controller = new AbortController()
+    this.#writing.set(batch.id, controller)
+    const isOurs = (): boolean => {
+      const ours = this.#writing.get(batch.id) === controller
+      if (ours) this.#writing.delete(batch.id)
+      return ours
+    }
+    return {
+      batch,
+      signal: controller.signal,
+      delivered: () => {
+        if (!isOurs()) return
+        const { released, kept } = this.#live.run.freedBy(batch)
+        const deadline = manual ? this.#live.now + this.#ackTimeoutMs : null
+        const event = { type: "deliver-batch", batch: batch.id, deadline, kept: manual ? null : kept } as const
+        this.#live.note(event, manual ? [] : released)
+      },
+      failed: () => {
+        if (isOurs()) this.#wakeNext()
+      },
+    }
+  }
+
+  /** One at a time: nobody chooses a batch while another is being formed or the registration changes. */
+  #exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.#turn.then(work)
+    this.#turn = result.then(
+      () => {},
+      () => {},
+    )
+    return result
+  }
+
+  #wakeNext(): void {
+    if (this.#waiting.length === 0) return
+    const { run } = this.#live
+    const worthIt =
+      run.registration === null ||
+      run.obstacle === null ||
+      [...run.batches.formed()].some(({ id }) => !this.#writing.has(id))
+    if (worthIt) this.#waiting.shift()?.()
+  }
+
+  #cutAnswers(): void {
+    for (const controller of this.#writing.values()) controller.abort()
+    this.#writing.clear()
+  }
+
+  /** Resolves when a batch may be there, or when the patience is over. */
+  async #nextChance(patience: AbortSignal): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const stop = (): void => resolve()
+    this.#waiting.push(stop)
+    patience.addEventListener("abort", stop, { once: true })
+    await promise
+    patience.removeEventListener("abort", stop)
+    const place = this.#waiting.indexOf(stop)
+    if (place !== -1) this.#waiting.splice(place, 1)
+  }
+}

@@ -1,0 +1,42 @@
+/** Something that has happened and is not in the log yet. `text` is its event, if there is one to keep. */
+export interface PendingNote {
+  readonly order: number
+  readonly text: string | null
+  readonly released: readonly number[]
+}
+
+/** What one commit takes along. */
+export interface NotesTaken {
+  readonly notes: readonly PendingNote[]
+  readonly events: string[]
+  readonly released: number[]
+}
+
+/** Notes that wait for the next commit, in the order in which they happened. */
+export class PendingNotes {
+  #notes: PendingNote[] = []
+  #count = 0
+
+  get isEmpty(): boolean {
+    return this.#notes.length === 0
+  }
+
+  add(text: string | null, released: readonly number[]): void {
+    this.#notes.push({ order: this.#count++, text, released })
+  }
+
+  take(): NotesTaken {
+    const notes = this.#notes
+    this.#notes = []
+    return {
+      notes,
+      events: notes.map(({ text }) => text).filter((text) => text !== null),
+      released: notes.flatMap(({ released }) => released),
+    }
+  }
+
+  /** Their commit failed: they are true all the same, and go with the next one. */
+  giveBack({ notes }: NotesTaken): void {
+    this.#notes = [...notes, ...this.#notes].toSorted((a, b) => a.order - b.order)
+  }
+}

@@ -1,0 +1,135 @@
+import { refuseProblems } from "../bytes/json/problems.ts"
+import type { Ingest, IngestRequest, PreparedGroup, Refusal } from "../bytes/prepared-group.ts"
+import type { PushOutcome } from "../run/recent-pushes.ts"
+import type { LiveRun } from "./live-run.ts"
+import type { Presence } from "./presence.ts"
+
+export interface PushRequest extends IngestRequest {
+  /** Its Idempotency-Key. */
+  key: string | null
+  /** Whether the one who pushed is still there. */
+  isConnected(): boolean
+}
+
+export type PushResult =
+  /** Kept, or counted before. The caller says whether its answer could be written. */
+  | {
+      kind: "kept"
+      outcome: PushOutcome
+      /** The groups, or null when they had been kept before. */
+      kept: readonly PreparedGroup[] | null
+      answered(): void
+      lost(): void
+    }
+  | { kind: "refused"; refusal: Refusal }
+  /** Nobody is there to answer, and nothing was kept. */
+  | { kind: "gone" }
+
+interface PushUnderWay {
+  readonly done: Promise<unknown>
+  isConnected(): boolean
+}
+
+/** Takes pushes in, each once: a repeated one gets the answer of the first. */
+export class PushDesk {
+  readonly #live: LiveRun
+  readonly #ingest: Ingest
+  readonly #presence: Presence
+  readonly #byKey = new Map<string, PushUnderWay>()
+  readonly #byDigest = new Map<string, PushUnderWay>()
+
+  constructor(live: LiveRun, ingest: Ingest, presence: Presence) {
+    this.#live = live
+    this.#ingest = ingest
+    this.#presence = presence
+  }
+
+  async push(request: PushRequest): Promise<PushResult> {
+    const result = await this.#ingest.ingest(request)
+    if (!result.ok) return { kind: "refused", refusal: result.refusal }
+    const { groups, digest } = result
+    const { pushes } = this.#live.run
+    for (;;) {
+      const keyed = request.key === null ? undefined : pushes.findKey(request.key)
+      if (keyed !== undefined && keyed.digest !== digest) return { kind: "refused", refusal: keyTaken }
+      const outcome = keyed?.outcome ?? this.#live.run.pushes.findLost(digest, this.#live.now)
+      if (outcome !== undefined) return this.#kept(digest, outcome, null)
+      const same = this.#findUnderWay(request.key, digest)
+      if (same === undefined) break
+      await same.done
+    }
+    const refusal = this.#refuseTooLarge(request.kind, groups)
+    if (refusal !== null) return { kind: "refused", refusal }
+    // What is not in the store yet is dropped with its connection: the retry brings it again.
+    if (!request.isConnected()) return { kind: "gone" }
+    return this.#kept(digest, await this.#submit(request, groups, digest), groups)
+  }
+
+  #findUnderWay(key: string | null, digest: string): PushUnderWay | undefined {
+    const sameKey = key === null ? undefined : this.#byKey.get(key)
+    if (sameKey !== undefined) return sameKey
+    const sameBytes = this.#byDigest.get(digest)
+    // The same bytes are a retry only if the first one's answer can not arrive.
+    return sameBytes !== undefined && !sameBytes.isConnected() ? sameBytes : undefined
+  }
+
+  async #submit(request: PushRequest, groups: readonly PreparedGroup[], digest: string): Promise<PushOutcome> {
+    const arriving = groups.map(({ size, envId, segment }) => {
+      const environment = envId === "unknown" ? null : envId
+      this.#presence.see(environment)
+      return { id: this.#live.newGroupId(), environment, size, bytes: segment.length }
+    })
+    const payloads = groups.map(({ segment, crc32, jsonBytes }, index) => {
+      return { groupId: arriving[index]?.id ?? 0, segment, crc32, jsonBytes }
+    })
+    const push = { type: "push", time: this.#live.now, digest, key: request.key, groups: arriving } as const
+    const committed = this.#live.submit(push, { payloads })
+    const underWay: PushUnderWay = { done: committed.catch(() => {}), isConnected: () => request.isConnected() }
+    this.#byDigest.set(digest, underWay)
+    if (request.key !== null) this.#byKey.set(request.key, underWay)
+    try {
+      return await committed
+    } finally {
+      if (this.#byDigest.get(digest) === underWay) this.#byDigest.delete(digest)
+      if (request.key !== null) this.#byKey.delete(request.key)
+    }
+  }
+
+  #kept(digest: string, outcome: PushOutcome, kept: readonly PreparedGroup[] | null): PushResult {
+    return {
+      kind: "kept",
+      outcome,
+      kept,
+      answered: () => this.#live.noteAnswered(digest),
+      lost: () => this.#live.run.pushes.lose(digest, this.#live.now),
+    }
+  }
+
+  /** A group that is larger than a batch could never leave. */
+  #refuseTooLarge(kind: "one" | "list", groups: readonly PreparedGroup[]): Refusal | null {
+    const { batchSize } = this.#live.run
+    const problems = groups.flatMap(({ size }, index) => {
+      if (size <= batchSize) return []
+      const msg = `A group must fit in a batch: it has ${size} sequences, and the trainer's batch_size is ${batchSize}; send smaller groups or register a larger batch_size`
+      const loc = kind === "one" ? ["body", "tokens"] : ["body", index, "tokens"]
+      return [{ type: "too_long" as const, loc, msg, input: String(size) }]
+    })
+    return problems.length === 0 ? null : refuseProblems(problems)
+  }
+}
+
+const keyTaken: Refusal = {
+  status: 422,
+  contentType: "application/json",
+  body: JSON.stringify({
+    detail: [
+      {
+        type: "value_error",
+        loc: ["header", "idempotency-key"],
+        msg: "This Idempotency-Key came before with other bytes; give every push a key of its own, and a retry the same bytes",
+        input: null,
+      },
+    ],
+  }),
+  reason: "idempotency_key",
+}
