@@ -86,7 +86,7 @@ export class SmallEnvironment extends Environment<Sum, SmallConfig> {
     const count = variant === "odd" ? 3 - (item.number % 2) : group.groupSize
     const ended = await group.run(
       async (rollout) => {
-        if (variant === "failing" && item.number === 1) throw new Error("rollout failed")
+        if (failsAt(variant, item.number)) throw new Error("rollout failed")
         const messages = ask(item)
         return { messages, answer: await rollout.session.chat(messages, { maxTokens: this.config.answerTokens }) }
       },
@@ -151,6 +151,11 @@ export class SmallEnvironment extends Environment<Sum, SmallConfig> {
     this.#right = []
     return { "train/percent_correct": share }
   }
+}
+
+/** `failing`: the second item; `sometimes`: every third. */
+function failsAt(variant: string, number: number): boolean {
+  return variant === "failing" ? number === 1 : variant === "sometimes" && number % 3 === 1
 }
 
 function ask({ a, b }: Sum): InferenceMessage[] {

@@ -58,7 +58,12 @@ export type { ServerOptions } from "./inference/servers/server-config.ts"
 export { Environment, type Collected, type EnvironmentContext, type LogTable } from "./environment/environment.ts"
 export { environmentConfig, type EnvironmentConfig } from "./environment/config/environment-config.ts"
 export { defineEnvironment, type EnvironmentDefinition } from "./environment/define-environment.ts"
-export type { AnyEnvironmentClass, EnvironmentAbout, EnvironmentClass, ServerDefaults } from "./environment/environment-class.ts"
+export type {
+  AnyEnvironmentClass,
+  EnvironmentAbout,
+  EnvironmentClass,
+  ServerDefaults,
+} from "./environment/environment-class.ts"
 export type {
   Evaluation,
   EvaluationResult,
@@ -75,6 +80,26 @@ export {
   type RolloutResult,
   type Scoring,
 } from "./environment/rollouts/rollout.ts"
+export { defineTool, describeTools, runToolCalls, type Tool, type ToolOutcome } from "./environment/tools/tool.ts"
 export { createRandom, type Random } from "./environment/random.ts"
 export type { Answer, CallOptions, Session, SessionSequence } from "./inference/session/session.ts"
 export { runIfMain } from "./cli/run-if-main.ts"
+
+// Rewards: math answers.
+export {
+  defaultTargets,
+  mathEquals,
+  parseAnswer,
+  verify,
+  type Expression,
+  type ExprTarget,
+  type LatexTarget,
+  type MathEngine,
+  type MathItem,
+  type MathTarget,
+  type Normalisation,
+  type ParseAnswerOptions,
+  type RelationOperator,
+  type StringTarget,
+  type VerifyOptions,
+} from "./rewards/math/index.ts"

@@ -11,7 +11,7 @@ import { within } from "./rollouts/rollout-failure.ts"
 import type { Rollout, RolloutResult } from "./rollouts/rollout.ts"
 import { RowWalk, type Rows } from "./row-walk.ts"
 
-type Sampling = Omit<CallOptions, "signal">
+type Sampling = Omit<CallOptions, "signal" | "tools">
 type Given<Row, Context> = Rows<Row> | ((context: Context) => Rows<Row> | Promise<Rows<Row>>)
 type Scored = number | RolloutResult | undefined
 

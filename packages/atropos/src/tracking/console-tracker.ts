@@ -1,6 +1,9 @@
 import type { Tracker } from "./tracker.ts"
 
-/** Writes one line an entry: the step, then the metrics by name, short. With `json`, the entry itself. */
+/** Spreads and timings: in the JSON form and the other trackers only, a line has no room for them. */
+const detail = /(^|_)(train_perf|server)\/|_(std|max|min|p95)$/
+
+/** Writes one line an entry: the step, then the main metrics by name. With `json`, the whole entry. */
 export function createConsoleTracker(options: { write: (text: string) => void; json: boolean }): Tracker {
   return {
     log: ({ source, step, time, metrics }) => {
@@ -9,6 +12,7 @@ export function createConsoleTracker(options: { write: (text: string) => void; j
         return
       }
       const values = Object.entries(metrics)
+        .filter(([name]) => !detail.test(name))
         .toSorted(([a], [b]) => a.localeCompare(b))
         .map(([name, value]) => `  ${name}=${formatNumber(value)}`)
       options.write(`${source} step ${step}${values.join("")}\n`)

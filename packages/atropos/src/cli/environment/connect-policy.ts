@@ -1,13 +1,21 @@
 import type { Tokenizer } from "../../chat/tokenizer.ts"
 import { loadTokenizer } from "../../chat/tokenizers/load-tokenizer.ts"
+import type { EnvironmentConfig } from "../../environment/config/environment-config.ts"
+import { reasoningOf } from "../../environment/config/reasoning.ts"
 import type { ServerConfig } from "../../environment/config/server-config.ts"
 import type { InferenceServer } from "../../inference/inference-server.ts"
-import { openServer } from "../../inference/servers/open-server.ts"
-import { createModelStub } from "../../inference/stub/model-stub.ts"
+import { openServerPool } from "../../inference/pool/open-pool.ts"
+import type { ServerPool } from "../../inference/pool/server-pool.ts"
+import { discoverSlurmServers } from "../../inference/slurm/discover-servers.ts"
+import { createModelStub, type ModelStub } from "../../inference/stub/model-stub.ts"
+import { type Logger, silentLogger } from "../../runtime/logger.ts"
 import type { Configuration } from "./resolve-configuration.ts"
 
+/** Where inference servers are looked for when no address is configured. */
+const usualPorts = [9004, 9005, 9006, 9007]
+
 export interface Policy {
-  server: InferenceServer
+  server: ServerPool
   tokenizer: Tokenizer
   serverCount: number
   /** Evaluation requests that all servers take together. */
@@ -17,23 +25,30 @@ export interface Policy {
   close(): Promise<void>
 }
 
+export interface ConnectContext {
+  environment: Readonly<Record<string, string | undefined>>
+  logger?: Logger
+}
+
 /** The policy as configured: its servers and its tokenizer; with `--testing` a stub that brings both. */
 export async function connectPolicy(
   { env, servers, run, helpers: helperConfigs }: Configuration,
-  context: { environment: Readonly<Record<string, string | undefined>> },
+  context: ConnectContext,
 ): Promise<Policy> {
   const stub = run.testing ? await createModelStub({ seed: env.seed ?? 0 }) : undefined
-  const connect = (configs: readonly ServerConfig[]): InferenceServer =>
-    stub === undefined
-      ? connectServers(configs, context.environment)
-      : openServer("vllm", { baseUrl: stub.baseUrl, model: "atropos-stub" })
-  const server = connect(servers)
-  const helpers = Object.fromEntries(Object.entries(helperConfigs).map(([name, configs]) => [name, connect(configs)]))
+  const tokenizer = stub?.tokenizer ?? (await loadTokenizer(env.tokenizerName))
+  const placed = await placeServers(servers, { stub, slurm: run.slurm, environment: context.environment })
+  const server = await openPool(placed, tokenizer, env, context)
+  const helpers: Record<string, InferenceServer> = {}
+  for (const [name, configs] of Object.entries(helperConfigs)) {
+    const own = await placeServers(configs, { stub, slurm: false, environment: context.environment })
+    helpers[name] = await openPool(own, undefined, env, context)
+  }
   return {
     server,
-    tokenizer: stub?.tokenizer ?? (await loadTokenizer(env.tokenizerName)),
-    serverCount: servers.length,
-    evaluationConcurrency: servers.reduce((sum, { numRequestsForEval }) => sum + numRequestsForEval, 0),
+    tokenizer,
+    serverCount: placed.length,
+    evaluationConcurrency: placed.reduce((sum, { numRequestsForEval }) => sum + numRequestsForEval, 0),
     helpers,
     close: async () => {
       await Promise.all([server, ...Object.values(helpers)].map((opened) => opened.close()))
@@ -42,15 +57,49 @@ export async function connectPolicy(
   }
 }
 
-function connectServers(
+/** The servers with addresses: as given, those of the Slurm job, the usual ports, or the stub in their place. */
+async function placeServers(
   configs: readonly ServerConfig[],
-  environment: Readonly<Record<string, string | undefined>>,
-): InferenceServer {
+  options: { stub: ModelStub | undefined; slurm: boolean; environment: ConnectContext["environment"] },
+): Promise<ServerConfig[]> {
+  const { stub, slurm, environment } = options
+  if (stub !== undefined) {
+    return configs.map((config) => ({
+      ...config,
+      baseUrl: stub.baseUrl,
+      apiKey: "",
+      serverType: "vllm",
+      tokenizerName: "none",
+      modelName: "atropos-stub",
+    }))
+  }
   const [first] = configs
-  return openServer(first?.serverType ?? "openai", {
-    baseUrl: first?.baseUrl ?? "",
-    apiKey: first?.apiKey ?? environment["OPENAI_API_KEY"],
-    model: first?.modelName ?? "default",
-    timeoutMs: (first?.timeout ?? 1200) * 1000,
-  })
+  if (slurm && first !== undefined) {
+    return (await discoverSlurmServers({ environment })).map((baseUrl) => ({ ...first, baseUrl }))
+  }
+  return configs.flatMap((config) =>
+    config.baseUrl === ""
+      ? usualPorts.map((port) => ({ ...config, baseUrl: `http://localhost:${port}/v1` }))
+      : [config],
+  )
+}
+
+async function openPool(
+  configs: readonly ServerConfig[],
+  tokenizer: Tokenizer | undefined,
+  env: EnvironmentConfig,
+  { environment, logger = silentLogger }: ConnectContext,
+): Promise<ServerPool> {
+  const reasoning = reasoningOf(env)
+  const servers = await Promise.all(
+    configs.map(async ({ tokenizerName, ...config }) => {
+      const own = tokenizerName === "none" ? tokenizer : await loadTokenizer(tokenizerName)
+      return {
+        ...config,
+        ...(reasoning === undefined ? {} : { reasoning }),
+        ...(own === undefined ? {} : { tokenizer: own }),
+      }
+    }),
+  )
+  return openServerPool(servers, { environment, logger })
 }

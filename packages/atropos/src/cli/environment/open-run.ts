@@ -21,8 +21,10 @@ export interface OpenRun {
   openSession: OpenSession
   random: Random
   logger: Logger
-  /** Hands the trainer's limits to the sessions. */
+  /** Hands the trainer's limits to the sessions, and the environment's weight to the servers. */
   limits: RunListener
+  /** Whether any inference server can be asked. */
+  providerIsWell: () => boolean
   close(): Promise<void>
 }
 
@@ -34,7 +36,7 @@ export async function openRun(
   const { env: config, run } = configuration
   const logger = createLineLogger({ level: run.logLevel, json: run.json, write: context.stderr })
   for (const warning of configuration.warnings) logger.warn(warning)
-  const policy = await connectPolicy(configuration, context)
+  const policy = await connectPolicy(configuration, { ...context, logger })
   const random = createRandom(config.seed ?? randomInt(2 ** 31))
   let maxTokenLen = -1
   return {
@@ -60,7 +62,9 @@ export async function openRun(
       registered: (registration) => {
         maxTokenLen = registration.maxTokenLen
       },
+      status: ({ status }) => policy.server.setWeight(status.env_weight),
     },
+    providerIsWell: () => policy.server.status().some(({ state }) => state === "well"),
     close: () => policy.close(),
   }
 }

@@ -32,7 +32,13 @@ export async function runProcess(
   const run = await openRun(environmentClass, configuration, shown)
   const { config, environment, logger, policy, name } = run
   const tracker = openTrackers(configuration.run, { ...context, logger })
-  const metrics = new RunMetrics({ environment, config, tokenizer: policy.tokenizer, prefix: "" })
+  const metrics = new RunMetrics({
+    environment,
+    config,
+    tokenizer: policy.tokenizer,
+    prefix: "",
+    serverMetrics: () => policy.server.metrics(),
+  })
   let groups = 0
   let rollouts = 0
   const perGroup: RunListener = {

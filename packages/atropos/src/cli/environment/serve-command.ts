@@ -22,9 +22,15 @@ export async function runServe(
 ): Promise<number> {
   const run = await openRun(environmentClass, configuration, context)
   const { config, environment, logger, policy } = run
-  const client = new TrajectoryClient({ url: config.rolloutServerUrl })
+  const client = new TrajectoryClient({ url: config.rolloutServerUrl, totalTimeoutMs: 5000, logger })
   const tracker = openTrackers(configuration.run, { ...context, client, logger })
-  const metrics = new RunMetrics({ environment, config, tokenizer: policy.tokenizer, prefix: "" })
+  const metrics = new RunMetrics({
+    environment,
+    config,
+    tokenizer: policy.tokenizer,
+    prefix: "",
+    serverMetrics: () => policy.server.metrics(),
+  })
   const steps = new StepLogger({ metrics, tracker, minItemsSent: config.minItemsSentBeforeLogging })
   const groups = await openGroupsFile(config.dataPathToSaveGroups, context.workingDirectory)
   const saving: RunListener = {

@@ -18,6 +18,7 @@ export interface CollectOptions<Item, Config extends EnvironmentConfig> {
   logger: Logger
   step: number
   openSession: OpenSession
+  providerIsWell?: () => boolean
   onRolloutEnd?: (rollout: EndedRollout<unknown>) => void
 }
 
@@ -45,6 +46,10 @@ export async function collectItem<Item, Config extends EnvironmentConfig>(
 ): Promise<CollectedItem<Item>> {
   const { environment, item, limits, config } = options
   const failures: RolloutFailure[] = []
+  const excuse = (failure: RolloutFailure): RolloutFailure =>
+    failure.boundary === "timeout" && options.providerIsWell?.() === false
+      ? { boundary: "provider", cause: failure.cause, retryable: true }
+      : failure
   const ownTime = new OwnTime(config.workerTimeout, options.signal)
   const group = new GroupRun<Config>({
     ...options,
@@ -52,7 +57,7 @@ export async function collectItem<Item, Config extends EnvironmentConfig>(
     signal: ownTime.signal,
     onRunning: (running) => (running ? ownTime.stop() : ownTime.start()),
     onRolloutEnd: (rollout) => {
-      if (rollout.status === "failed") failures.push(rollout.failure)
+      if (rollout.status === "failed") failures.push(excuse(rollout.failure))
       options.onRolloutEnd?.(rollout)
     },
   })
@@ -65,7 +70,7 @@ export async function collectItem<Item, Config extends EnvironmentConfig>(
     }
     return blame(await untilAborted(work(), ownTime.signal))
   } catch (error) {
-    failures.push(toFailure(error, ownTime.signal))
+    failures.push(excuse(toFailure(error, ownTime.signal)))
     return blame({ groups: [], dropped: [], backlog: [], failures, productive: false })
   } finally {
     ownTime.stop()

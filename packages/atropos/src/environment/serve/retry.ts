@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises"
 
 import { isAtroposError } from "../../runtime/errors.ts"
+import { retryAfterOf, waitAfterFailures } from "../../runtime/retry.ts"
 import type { Logger } from "../../runtime/logger.ts"
 
 export interface RetryOptions {
@@ -27,7 +28,7 @@ export async function untilItWorks<Value>(call: () => Promise<Value>, options: R
     } catch (error) {
       signal.throwIfAborted()
       if (isAtroposError(error) && !error.retryable) throw error
-      const waitMs = Math.min(longestWaitMs, 250 * 2 ** attempt) * (0.5 + Math.random() / 2)
+      const waitMs = waitAfterFailures(attempt + 1, { longestWaitMs }, retryAfterOf(error))
       const level = attempt === 0 || attempt % 10 === 9 ? "warn" : "debug"
       logger[level](`${what}: ${error instanceof Error ? error.message : String(error)}; trying again`, {
         attempt: attempt + 1,

@@ -45,6 +45,8 @@ export interface ServeOptions<Item, Config extends EnvironmentConfig> {
   /** What checkpoint directories are relative to. */
   workingDirectory: string
   listeners?: readonly RunListener[]
+  /** Whether any inference server can be asked; a rollout that times out while none can is not at fault. */
+  providerIsWell?: () => boolean
   /** Between status polls. @default 100 */
   pollMs?: number
 }
@@ -275,7 +277,7 @@ class ServeLoop<Item, Config extends EnvironmentConfig> {
   }
 
   async #collect(taken: TakenItem<Item>): Promise<CollectedItem<Item>> {
-    const { environment, config, random, logger, openSession } = this.#options
+    const { environment, config, random, logger, openSession, providerIsWell } = this.#options
     return collectItem({
       environment,
       item: taken.item,
@@ -286,6 +288,7 @@ class ServeLoop<Item, Config extends EnvironmentConfig> {
       logger,
       step: this.#step,
       openSession,
+      ...(providerIsWell === undefined ? {} : { providerIsWell }),
       onRolloutEnd: (rollout) => this.#emit("rolloutEnd", rollout),
     })
   }

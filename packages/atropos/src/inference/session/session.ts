@@ -1,3 +1,4 @@
+import type { FunctionTool } from "../../chat/tool-calls/tool-call.ts"
 import type { FinishReason, InferenceMessage, LogprobsMode, VersionSpan } from "../inference-server.ts"
 
 /** What one call to the policy may set; what is left out is the session's. */
@@ -9,6 +10,8 @@ export interface CallOptions {
   topK?: number
   minP?: number
   stop?: readonly string[]
+  /** Tools in the words of the OpenAI chat API; calls in the answer stand in its message's `tool_calls`. */
+  tools?: readonly FunctionTool[]
   signal?: AbortSignal
 }
 

@@ -15,7 +15,7 @@ export interface SessionOptions {
   /** The sampling seed of the call with this index; undefined leaves it to the server. */
   seedOf?: (call: number) => number | undefined
   /** Defaults of the calls' sampling. */
-  sampling?: Omit<CallOptions, "signal">
+  sampling?: Omit<CallOptions, "signal" | "tools">
   /** Text of a conversation with an open assistant turn, as the tokenizer's chat template gives it. */
   render: (messages: readonly InferenceMessage[]) => string
 }
@@ -58,7 +58,7 @@ export class SingleTurnSession implements Session {
     }
     const seed = seedOf?.(this.#sequences.length)
     const signals = [this.#options.signal, call.signal].filter((signal) => signal !== undefined)
-    const { signal: _, ...sampling } = options
+    const { signal: _signal, tools: _tools, ...sampling } = options
     const completions = await server.completeTokens(
       prompt,
       { ...sampling, maxTokens: Math.min(wanted, room), ...(seed === undefined ? {} : { seed }) },
