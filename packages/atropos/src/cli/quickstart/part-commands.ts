@@ -12,7 +12,7 @@ const groupSize = 16
 const endless = 1_000_000
 
 export function serverCommand(): string[] {
-  return ["run-api", ...flags({ port: 0, json: true })]
+  return ["run-api", ...flags({ port: 0, store: "memory", json: true })]
 }
 
 export function policyCommand(seed: number, runDirectory: string): string[] {
