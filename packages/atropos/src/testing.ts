@@ -1,5 +1,11 @@
 // Test doubles that environment authors use too.
-export { createModelStub, type ModelStub, type ModelStubOptions } from "./inference/stub/model-stub.ts"
+export type { StubFault } from "./inference/stub/faults.ts"
+export {
+  createModelStub,
+  type ModelStub,
+  type ModelStubOptions,
+  type StubQuestion,
+} from "./inference/stub/model-stub.ts"
 export { createStubTokenizer, stubTokenizerFiles } from "./inference/stub/tokenizer/stub-tokenizer.ts"
 export { ScriptedPolicy, type ScriptedCall, type ScriptedPolicyOptions } from "./environment/testing/scripted-policy.ts"
 export { openTrial, type Trial, type TrialOptions } from "./environment/testing/trial.ts"

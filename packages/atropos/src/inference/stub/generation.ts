@@ -13,14 +13,14 @@ export interface StubRequest {
   topLogprobs: number
 }
 
-/** What a script may say in place of the model; missing parts are as usual. */
+/** What a script may say in place of the model. */
 export interface ScriptedAnswer {
   text?: string
-  /** In place of `text`. The end token is part of them or the answer ends by length. */
+  /** In place of `text`; the end token is one of them, or the answer ends by length. */
   tokenIds?: readonly number[]
 }
 
-/** One answer, whole. */
+/** One answer; `tokens` and `pieces` grow together. */
 export interface Sample {
   tokens: SampledToken[]
   /** Text of the tokens without the end token, cut before a stop string. */
@@ -33,7 +33,34 @@ export interface Sample {
   versions: { version: string; start: number; end: number }[]
 }
 
-/** Samples one of a request's answers; the version spans are the caller's to fill. */
+/** Tokens `from` (included) to `to` (excluded) of an answer, as they come. */
+export interface Piece {
+  /** Of the answer among those of the request. */
+  index: number
+  sample: Sample
+  from: number
+  to: number
+  /** Nothing follows. */
+  last: boolean
+}
+
+/** A whole answer as one piece. */
+export function wholePiece(sample: Sample, index: number): Piece {
+  return { index, sample, from: 0, to: sample.tokens.length, last: true }
+}
+
+export function tokensOf({ sample, from, to }: Piece): SampledToken[] {
+  return sample.tokens.slice(from, to)
+}
+
+/** Text of a piece; the last one has what is left of the whole text, which may be less than its tokens' or nothing. */
+export function textOf({ sample, from, to, last }: Piece): string {
+  if (from === 0 && last) return sample.text
+  const before = sample.pieces.slice(0, from).join("").length
+  return last ? sample.text.slice(before) : sample.pieces.slice(from, to).join("")
+}
+
+/** Samples one answer whole; the version spans are for the engine to fill. */
 export function sampleAnswer(
   model: StubModel,
   request: StubRequest,
@@ -44,34 +71,44 @@ export function sampleAnswer(
   const { sampling } = request
   const random = seededRandom(draw)
   const forced = scriptedIds(model, scripted)
-  const limit = Math.max(0, request.maxTokens)
   const tokens: SampledToken[] = []
   const pieces: string[] = []
+  const ended = (finishReason: Sample["finishReason"], stopReason: Sample["stopReason"], text: string): Sample => {
+    return { tokens, text, pieces, finishReason, stopReason, versions: [] }
+  }
   let state = model.stateAfter(request.promptIds)
   let whole = ""
-  for (let position = 0; position < limit; position++) {
+  for (let position = 0; position < request.maxTokens; position++) {
     const wanted = forced?.[position]
     if (forced !== undefined && wanted === undefined) break
     const token = model.next(state, position, sampling, random, mode, request.topLogprobs, wanted)
     tokens.push(token)
     state = model.advance(state, token.id)
-    const piece = model.tokenizer.decode([token.id])
+    const piece = model.textOf(token.id)
     pieces.push(piece)
-    if (token.id === model.endId && !sampling.ignoreEos) {
-      return { tokens, text: whole, pieces, finishReason: "stop", stopReason: null, versions: [] }
-    }
-    if (request.stopTokenIds.includes(token.id)) {
-      return { tokens, text: whole, pieces, finishReason: "stop", stopReason: token.id, versions: [] }
-    }
+    if (token.id === model.endId && !sampling.ignoreEos) return ended("stop", null, model.decode(tokens.slice(0, -1)))
+    if (request.stopTokenIds.includes(token.id)) return ended("stop", token.id, model.decode(tokens.slice(0, -1)))
+    if (request.stop.length === 0) continue
     whole += piece
-    const stop = request.stop.find((text) => whole.includes(text, whole.length - piece.length - text.length))
-    if (stop !== undefined) {
-      const text = whole.slice(0, whole.lastIndexOf(stop))
-      return { tokens, text, pieces, finishReason: "stop", stopReason: stop, versions: [] }
+    for (const stop of request.stop) {
+      const at = whole.indexOf(stop, Math.max(0, whole.length - piece.length - stop.length))
+      if (at !== -1) return ended("stop", stop, whole.slice(0, at))
     }
   }
-  const text = model.tokenizer.decode(tokens.map((token) => token.id))
-  return { tokens, text, pieces, finishReason: "length", stopReason: null, versions: [] }
+  return ended("length", null, model.decode(tokens))
+}
+
+/** What there is of an answer after `count` tokens, when the server itself ends it. */
+export function cutSample(model: StubModel, sample: Sample, count: number): Sample {
+  const tokens = sample.tokens.slice(0, count)
+  return {
+    ...sample,
+    tokens,
+    pieces: sample.pieces.slice(0, count),
+    text: model.decode(tokens),
+    finishReason: "abort",
+    stopReason: null,
+  }
 }
 
 function scriptedIds(model: StubModel, scripted: ScriptedAnswer | undefined): readonly number[] | undefined {

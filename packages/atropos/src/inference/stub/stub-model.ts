@@ -38,16 +38,29 @@ export class StubModel {
   readonly tokenizer: Tokenizer
   readonly endId: number
   readonly #words: readonly number[]
+  /** Text of every token by itself; halves of characters are what decoding makes of them. */
+  readonly #texts: readonly string[]
   readonly #seed: number
   readonly #endLogOdds: number
 
   constructor(tokenizer: Tokenizer, options: { seed: number; meanTokens: number }) {
     this.tokenizer = tokenizer
     this.endId = tokenizer.eosTokenId ?? 0
-    this.#words = wordTokens(tokenizer)
+    this.#texts = Array.from({ length: tokenizer.vocabularySize }, (_, id) => tokenizer.decode([id]))
+    this.#words = wordTokens(tokenizer, this.#texts)
     this.#seed = options.seed
     const endProbability = 1 / Math.max(2, options.meanTokens)
     this.#endLogOdds = Math.log(endProbability / (1 - endProbability))
+  }
+
+  textOf(id: number): string {
+    return this.#texts[id] ?? ""
+  }
+
+  decode(tokens: readonly SampledToken[]): string {
+    const text = tokens.map(({ id }) => this.textOf(id)).join("")
+    // Bytes of one character may be spread over tokens.
+    return text.includes("\uFFFD") ? this.tokenizer.decode(tokens.map(({ id }) => id)) : text
   }
 
   /** The state after some tokens; feed it to `candidates` and grow it with `advance`. */
@@ -73,13 +86,14 @@ export class StubModel {
   ): SampledToken {
     const raw = this.#candidates(state, forced)
     const biased = this.#bias(raw, sampling, position)
-    const tempered = temper(biased, sampling.temperature)
-    const kept = sampling.temperature === 0 ? tempered.slice(0, 1) : truncate(tempered, sampling)
-    const id = forced ?? this.#draw(kept, sampling, random)
-    const shown = mode === "raw" ? raw : mode === "temperature" ? tempered : kept
-    const tails = mode === "processed" && kept !== tempered ? 0 : this.tokenizer.vocabularySize - shown.length
+    const greedy = sampling.temperature === 0
     // Greedy answers are scored as at temperature 1, like the real servers do.
-    const tail = mode === "raw" || sampling.temperature === 0 ? tailLogit : tailLogit / sampling.temperature
+    const tempered = greedy ? biased : temper(biased, sampling.temperature)
+    const kept = truncate(tempered, sampling)
+    const id = forced ?? this.#draw(greedy ? kept.slice(0, 1) : kept, sampling, random)
+    const shown = mode === "raw" ? raw : mode === "temperature" || greedy ? tempered : kept
+    const tails = shown === kept && kept !== tempered ? 0 : this.tokenizer.vocabularySize - shown.length
+    const tail = mode === "raw" || greedy ? tailLogit : tailLogit / sampling.temperature
     const logZ = logSum(shown, tails, tail)
     const own = shown.find((candidate) => candidate.id === id)?.logit ?? tail
     return {
@@ -118,9 +132,9 @@ export class StubModel {
     return candidates.toSorted((a, b) => b.logit - a.logit)
   }
 
-  #bias(candidates: readonly Candidate[], sampling: StubSampling, position: number): Candidate[] {
+  #bias(candidates: Candidate[], sampling: StubSampling, position: number): Candidate[] {
     const endMasked = sampling.ignoreEos || position < sampling.minTokens
-    if (!endMasked && sampling.logitBias.size === 0) return [...candidates]
+    if (!endMasked && sampling.logitBias.size === 0) return candidates
     const biased = candidates
       .filter(({ id }) => !(endMasked && id === this.endId))
       .map(({ id, logit }) => ({ id, logit: logit + (sampling.logitBias.get(id) ?? 0) }))
@@ -146,8 +160,8 @@ export class StubModel {
   }
 }
 
-function temper(candidates: readonly Candidate[], temperature: number): Candidate[] {
-  if (temperature === 1 || temperature === 0) return [...candidates]
+function temper(candidates: Candidate[], temperature: number): Candidate[] {
+  if (temperature === 1) return candidates
   return candidates.map(({ id, logit }) => ({ id, logit: logit / temperature }))
 }
 
@@ -172,12 +186,10 @@ function logSum(candidates: readonly Candidate[], tails: number, tail: number): 
 }
 
 /** Tokens that are text by themselves: no special ones and no halves of a character. */
-function wordTokens(tokenizer: Tokenizer): number[] {
-  const words: number[] = []
-  for (let id = 0; id < tokenizer.vocabularySize; id++) {
-    if (!tokenizer.isAddedToken(id) && /^[ \n]?[\p{L}\p{P}\p{N}]+$/u.test(tokenizer.decode([id]))) words.push(id)
-  }
-  return words
+function wordTokens(tokenizer: Tokenizer, texts: readonly string[]): number[] {
+  return texts.flatMap((text, id) =>
+    !tokenizer.isAddedToken(id) && /^[ \n]?[\p{L}\p{P}\p{N}]+$/u.test(text) ? [id] : [],
+  )
 }
 
 /** A 32-bit mixer (full avalanche), as an unsigned number. */
