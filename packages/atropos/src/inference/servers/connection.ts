@@ -17,9 +17,7 @@ export class ServerConnection {
   readonly #root: string
 
   constructor(kind: string, options: ServerOptions) {
-    try {
-      new URL(options.baseUrl)
-    } catch {
+    if (!/^https?:$/.test(protocolOf(options.baseUrl))) {
       throw new AtroposError(
         "bad-option",
         `base_url must be an address such as http://localhost:9001/v1, received ${JSON.stringify(options.baseUrl)}`,
@@ -99,5 +97,13 @@ export class ServerConnection {
       "bad-option",
       `a prompt for ${this.name} must be token ids of its model${range}, received ${received}`,
     )
+  }
+}
+
+function protocolOf(address: string): string {
+  try {
+    return new URL(address).protocol
+  } catch {
+    return ""
   }
 }
