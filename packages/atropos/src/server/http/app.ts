@@ -34,9 +34,6 @@ export async function createApp(
   })
   // Bodies are read by the calls themselves, from the raw request: of GET too, whatever their Content-Type.
   for (const method of ["GET", "POST"]) app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
-  // Requests are checked by the rules of the wire contract; the schemas are for OpenAPI.
-  app.setValidatorCompiler(() => () => true)
-  app.setSerializerCompiler(() => (data) => JSON.stringify(data))
   app.server.maxConnections = limits.maxConnections
   app.server.on("drop", () => metrics.connectionDropped())
   app.addHook("onResponse", async (request, reply) => {
@@ -47,7 +44,7 @@ export async function createApp(
   addAccessControl(app, access, (reason) => metrics.refused(reason))
   answerUnknownCalls(app)
   answerFailures(app, context)
-  await addOpenApi(app)
+  addOpenApi(app)
   addTrainerRoutes(app, context, access)
   addBatchRoutes(app, context)
   addEnvironmentRoutes(app, context)

@@ -1,8 +1,10 @@
-import swagger from "@fastify/swagger"
-import swaggerUi from "@fastify/swagger-ui"
-import type { FastifyContextConfig, FastifyInstance, FastifySchema } from "fastify"
-import { z } from "zod"
+import type {} from "@fastify/swagger"
+import type { FastifyContextConfig, FastifyInstance } from "fastify"
+import type { z } from "zod"
 
+import { sendJson } from "./answers.ts"
+
+/** What OpenAPI says of a call. Requests are not checked with it: the wire contract's own rules are more lenient. */
 export interface CallDescription {
   summary: string
   query?: z.ZodObject
@@ -10,45 +12,42 @@ export interface CallDescription {
   response?: z.ZodType
 }
 
-/** A route's options with its description. Requests are not checked with it: the wire contract is more lenient. */
-export function describeCall({ summary, query, body, response }: CallDescription): {
-  schema: FastifySchema
-  config: FastifyContextConfig & { openApiBody?: Record<string, unknown> }
+export interface DescribedRoute {
+  readonly method: string
+  readonly url: string
+  readonly description: CallDescription
+}
+
+/** A route's options with its description. */
+export function describeCall(description: CallDescription): {
+  config: FastifyContextConfig & { description: CallDescription }
 } {
-  return {
-    schema: {
-      summary,
-      ...(query === undefined ? {} : { querystring: toJsonSchema(query) }),
-      ...(response === undefined ? {} : { response: { 200: { description: "Done", ...toJsonSchema(response) } } }),
-    },
-    // Fastify takes no body schema for calls whose bodies it does not read.
-    config: body === undefined ? {} : { openApiBody: toJsonSchema(body) },
+  return { config: { description } }
+}
+
+/**
+ * Adds `/openapi.json` and a page that shows it at `/docs`, for all routes that are added afterwards. What makes them
+ * is loaded when somebody asks: a restarting server has no time for it.
+ */
+export function addOpenApi(app: FastifyInstance): void {
+  const routes: DescribedRoute[] = []
+  app.addHook("onRoute", ({ method, url, config }) => {
+    const { description } = (config ?? {}) as { description?: CallDescription }
+    if (description === undefined) return
+    if (typeof method === "string") routes.push({ method, url, description })
+  })
+  let pages: Promise<FastifyInstance> | null = null
+  app.addHook("onClose", async () => (await pages)?.close())
+  const load = (): Promise<FastifyInstance> => {
+    pages ??= import("./openapi-pages.ts").then(({ createOpenApiPages }) => createOpenApiPages(routes))
+    return pages
   }
-}
-
-/** Adds `/openapi.json` and a page that shows it at `/docs`. Call it before the routes are added. */
-export async function addOpenApi(app: FastifyInstance): Promise<void> {
-  await app.register(swagger, {
-    transform: ({ schema, url, route }) => {
-      const { openApiBody } = (route.config ?? {}) as { openApiBody?: Record<string, unknown> }
-      return { url, schema: openApiBody === undefined ? schema : { ...schema, body: openApiBody } }
-    },
-    openapi: {
-      openapi: "3.1.0",
-      info: {
-        title: "Atropos trajectory server",
-        description: "Environments push scored groups of token sequences; trainers pull batches of an exact size.",
-        version: "1",
-      },
-    },
-  })
-  await app.register(swaggerUi, { routePrefix: "/docs" })
-  app.get("/openapi.json", { schema: { hide: true } }, async (_request, reply) => {
-    return reply.header("content-type", "application/json").send(JSON.stringify(app.swagger()))
-  })
-}
-
-function toJsonSchema(schema: z.ZodType): Record<string, unknown> {
-  const { $schema: _, ...json } = z.toJSONSchema(schema, { io: "input" })
-  return json
+  app.get("/openapi.json", async (request, reply) => sendJson(request, reply, JSON.stringify((await load()).swagger())))
+  for (const url of ["/docs", "/docs/*"]) {
+    app.get(url, async (request, reply) => {
+      const page = await load()
+      reply.hijack()
+      page.routing(request.raw, reply.raw)
+    })
+  }
 }
