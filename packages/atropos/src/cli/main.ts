@@ -1,7 +1,8 @@
 import { AtroposError, isAtroposError } from "../runtime/errors.ts"
 import { commands } from "./commands.ts"
 import type { Command, CommandContext } from "./command.ts"
-import { describeFlags, nearest, parseFlags } from "./flags.ts"
+import { nearest } from "../runtime/nearest.ts"
+import { describeFlags, parseFlags } from "./flags.ts"
 
 /** Runs one command line and resolves to its exit code: 0 done, 1 failed, 2 wrong usage, others by command. */
 export function main(argv: readonly string[]): Promise<number> {

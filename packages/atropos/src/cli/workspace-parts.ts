@@ -6,7 +6,7 @@ import { basename, join, resolve } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
 
 import { AtroposError } from "../runtime/errors.ts"
-import { nearest } from "./flags.ts"
+import { nearest } from "../runtime/nearest.ts"
 
 const fromSource = import.meta.url.endsWith(".ts")
 const extension = fromSource ? ".ts" : ".js"

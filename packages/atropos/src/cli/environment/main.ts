@@ -2,7 +2,7 @@ import type { AnyEnvironmentClass } from "../../environment/environment-class.ts
 import { AtroposError } from "../../runtime/errors.ts"
 import type { CommandContext } from "../command.ts"
 import { runWithProcess } from "../main.ts"
-import { nearest } from "../flags.ts"
+import { nearest } from "../../runtime/nearest.ts"
 import { isEnvironmentCommand, environmentCommandNames, runEnvironmentCommand } from "./environment-commands.ts"
 
 /** Runs an environment's own file as a command, with the process's streams and signals. */
