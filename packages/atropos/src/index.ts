@@ -87,9 +87,12 @@ export { runIfMain } from "./cli/run-if-main.ts"
 
 // Rewards: math answers.
 export {
+  boxedAnswerTarget,
   defaultTargets,
   mathEquals,
   parseAnswer,
+  parseBoxedAnswer,
+  parseGoldAnswer,
   verify,
   type Expression,
   type ExprTarget,
@@ -103,3 +106,23 @@ export {
   type StringTarget,
   type VerifyOptions,
 } from "./rewards/math/index.ts"
+
+// Rewards: functions by name, and what environments share.
+export { contentOf } from "./rewards/completions.ts"
+export { transliterateToSlp1 } from "./rewards/functions/chandas-meter.ts"
+export { applyLengthPenalty, type LengthPenaltyOptions } from "./rewards/length-penalty.ts"
+export { RewardRegistry } from "./rewards/registry.ts"
+export {
+  callReward,
+  defineReward,
+  type Completion,
+  type PlainReward,
+  type Reward,
+  type RewardCall,
+  type RewardContext,
+  type RewardKind,
+  type RewardServices,
+  type RewardSpec,
+  type RewardValues,
+} from "./rewards/reward.ts"
+export { afterThink, answerAfterThink, splitThinking, type SplitThinking } from "./rewards/thinking.ts"

@@ -10,3 +10,4 @@ export {
   type StringTarget,
 } from "./parse-answer.ts"
 export { mathEquals, verify, type MathEngine, type VerifyOptions } from "./verify.ts"
+export { boxedAnswerTarget, parseBoxedAnswer, parseGoldAnswer } from "./boxed-answer.ts"
