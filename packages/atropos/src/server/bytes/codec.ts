@@ -15,6 +15,11 @@ export interface ScannedGroup {
  * Both scanners take the same texts and write the same canonical JSON, which is that of the exact path.
  */
 export interface Codec {
+  /**
+   * Inflates a gzip body of at most `limit` bytes and loads it; the text is good until another is loaded or encoded.
+   * Null when it does not see at once that all is well: then zlib has the last word.
+   */
+  inflate(body: Uint8Array, limit: number): Uint8Array | null
   /** The text of a body, in UTF-8, for the scans that follow. */
   load(text: Uint8Array): void
   /** Takes the group that starts at `start` of the loaded text. */

@@ -5,6 +5,9 @@ import type { Refusal } from "./prepared-group.ts"
 /** Deflate cannot shrink data more than this. */
 const maxDeflateRatio = 1032
 
+/** Members with zeros between them start zlib anew; nobody has a reason to send this many. */
+const maxParts = 256
+
 const invalidGzip: Refusal = {
   status: 400,
   contentType: "text/plain",
@@ -13,14 +16,23 @@ const invalidGzip: Refusal = {
 }
 
 /**
- * Inflates a gzip body of one or several members; zero bytes may follow the last one. Stops as soon as `limit` bytes
+ * Inflates a gzip body of one or several members; zero bytes may follow each. Stops as soon as `limit` bytes
  * are exceeded, so a bomb costs no more than the limit.
  */
 export function inflateGzip(body: Uint8Array, limit: number): Uint8Array | Refusal {
   try {
-    // One buffer of the right size from the start is half again as fast as growing by chunks.
-    const { buffer, engine } = inflateWithInfo(body, limit, expectedSize(body, limit))
-    return body.subarray(engine.bytesWritten).every((byte) => byte === 0) ? buffer : invalidGzip
+    const parts: Uint8Array[] = []
+    let inflated = 0
+    for (let rest = body; rest.length > 0; rest = withoutLeadingZeros(rest)) {
+      if (parts.length === maxParts) return invalidGzip
+      // One buffer of the right size from the start is half again as fast as growing by chunks.
+      const chunkSize = parts.length === 0 ? Math.min(claimedSize(body) ?? 0, limit) + 64 : 64 * 1024
+      const { buffer, engine } = inflateWithInfo(rest, limit - inflated, chunkSize)
+      parts.push(buffer)
+      inflated += buffer.length
+      rest = rest.subarray(engine.bytesWritten)
+    }
+    return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts)
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ERR_BUFFER_TOO_LARGE") {
       return refuseBody(
@@ -43,10 +55,18 @@ function inflateWithInfo(
   return gunzipSync(body, options) as unknown as { buffer: Uint8Array; engine: { bytesWritten: number } }
 }
 
-/** The last member's length field, as far as it can be true, and room to see the end in one go. */
-function expectedSize(body: Uint8Array, limit: number): number {
-  const at = body.byteLength - 4
-  if (at < 0) return 64
-  const claimed = new DataView(body.buffer, body.byteOffset + at, 4).getUint32(0, true)
-  return Math.max(64, Math.min(claimed, limit, body.byteLength * maxDeflateRatio) + 64)
+/** Zeros may stand behind a member; zlib goes on to the next one only when there are none. */
+function withoutLeadingZeros(bytes: Uint8Array): Uint8Array {
+  const start = bytes.findIndex((byte) => byte !== 0)
+  return start < 0 ? bytes.subarray(bytes.length) : bytes.subarray(start)
+}
+
+/**
+ * The size that a gzip body says it has, in its last member's length field; null when that cannot be true. Several
+ * members together may have more.
+ */
+export function claimedSize(body: Uint8Array): number | null {
+  if (body.byteLength < 18) return null
+  const claimed = new DataView(body.buffer, body.byteOffset + body.byteLength - 4, 4).getUint32(0, true)
+  return claimed > body.byteLength * maxDeflateRatio ? null : claimed
 }

@@ -1,4 +1,5 @@
 import { availableParallelism } from "node:os"
+import { claimedSize } from "./inflate.ts"
 import { prepareGroups } from "./prepare-groups.ts"
 import type { Ingest, IngestLimits, IngestRequest, IngestResult } from "./prepared-group.ts"
 import { createWasmCodec } from "./wasm/wasm-codec.ts"
@@ -27,7 +28,8 @@ export function createIngest(limits: IngestLimits, options: IngestOptions = {}):
   const inlineLimits = { ...limits, inflatedBytes: Math.min(limits.inflatedBytes, inlineBytes) }
 
   function prepareInline(request: IngestRequest): IngestResult | null {
-    if (claimedBytes(request) > inlineBytes) return null
+    const { body, gzip } = request
+    if (body.length > inlineBytes || (gzip && (claimedSize(body) ?? 0) > inlineBytes)) return null
     const result = prepareGroups(request, inlineLimits, codec)
     // It is larger than it claims to be.
     return !result.ok && result.refusal.status === 413 ? null : result
@@ -49,12 +51,6 @@ export function createIngest(limits: IngestLimits, options: IngestOptions = {}):
     },
     close: () => pool.close(),
   }
-}
-
-/** The size of the text, as far as the end of a gzip body tells. */
-function claimedBytes({ body, gzip }: IngestRequest): number {
-  if (!gzip || body.byteLength < 4) return body.byteLength
-  return new DataView(body.buffer, body.byteOffset + body.byteLength - 4, 4).getUint32(0, true)
 }
 
 function hasOwnMemory(body: Uint8Array): body is Uint8Array<ArrayBuffer> {

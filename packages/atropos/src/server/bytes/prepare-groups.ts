@@ -21,17 +21,22 @@ export function prepareGroups(
   codec: Codec,
 ): IngestResult {
   // The reference's clients retry with the same bytes, so the bytes as they came tell a retry.
+  const inflated: { text: Uint8Array | null } = { text: null }
   const digest = hash("sha1", request.body, "base64url")
-  const text = readBodyText(request, limits.inflatedBytes)
+  const fastLimit = Math.min(limits.inflatedBytes, maxCodecText)
+  const text = readBodyText(request, limits.inflatedBytes, (body) => (inflated.text = codec.inflate(body, fastLimit)))
   if (!text.ok) return text
-  const usedCodec = text.bytes.length > maxCodecText ? createJsCodec() : codec
-  const groups = scanGroups(text.bytes, request.kind, limits, usedCodec)
-  return groups === null
-    ? checkGroups(text.bytes, request.kind, limits, usedCodec, digest)
-    : { ok: true, groups, digest }
+  const { bytes } = text
+  const usedCodec = bytes.length > maxCodecText ? createJsCodec() : codec
+  if (bytes !== inflated.text) usedCodec.load(bytes)
+  const groups = scanGroups(bytes, request.kind, limits, usedCodec)
+  if (groups !== null) return { ok: true, groups, digest }
+  // The codec's memory is used again from here on.
+  const own = bytes === inflated.text ? bytes.slice() : bytes
+  return checkGroups(own, request.kind, limits, usedCodec, digest)
 }
 
-/** The fast way, for bodies that are plainly right from beginning to end. */
+/** The fast way, for bodies that are plainly right from beginning to end; the codec has loaded them. */
 function scanGroups(
   bytes: Uint8Array,
   kind: "one" | "list",
@@ -40,7 +45,6 @@ function scanGroups(
 ): PreparedGroup[] | null {
   if (limits.nesting < maxFreeFormDepth + levelsAboveFreeForm) return null
   const groups: PreparedGroup[] = []
-  codec.load(bytes)
   const takeGroup = (start: number): number => {
     const scanned = codec.scan(start)
     if (scanned === null || scanned.size > limits.sequencesPerGroup) return -1

@@ -23,5 +23,10 @@ export const SINGLES: usize = 4 * 65_536
 /** The bits that announce the codes: how many, then they. */
 export const HEADERS: usize = SINGLES + 4 * 512
 export const CODES_SIZE: usize = HEADERS + 512
+/** Decoding tables of a deflate block with their subtables, and what they are built from. */
+export const LITERAL_TABLE: usize = CODE_TABLES + 2 * CODES_SIZE
+export const DISTANCE_TABLE: usize = LITERAL_TABLE + 4 * 4096
+export const CODE_LENGTHS: usize = DISTANCE_TABLE + 4 * 2048
+export const SORTED_SYMBOLS: usize = CODE_LENGTHS + 512
 /** From here on the host puts input, output and segments. */
-export const BUFFERS: usize = CODE_TABLES + 2 * CODES_SIZE
+export const BUFFERS: usize = SORTED_SYMBOLS + 1024

@@ -12,7 +12,7 @@ test("the scanners take nothing that the exact path refuses, and make the same J
     fc.property(groupText, fc.array(mutation, { maxLength: 3 }), (text, mutations) => {
       expect(findContradiction(codecs, mutate(text, mutations))).toBeNull()
     }),
-    { numRuns: 2000 },
+    { numRuns: 800 },
   )
 })
 

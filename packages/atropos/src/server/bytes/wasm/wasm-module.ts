@@ -14,6 +14,10 @@ export interface CodecExports {
   memory: { buffer: ArrayBuffer; grow(pages: number): void }
   scanGroup(position: number, output: number): number
   encode(from: number, length: number, target: number): number
+  inflate(from: number, fromEnd: number, to: number, toLimit: number): number
+  /** Where the last `inflate` came to in its input and output. */
+  inflateInputEnd: { value: number }
+  inflateOutputEnd: { value: number }
   fields: number
   fieldSize: number
   result: number
@@ -76,6 +80,9 @@ function readExports(raw: Record<string, unknown>): CodecExports {
     memory: raw["memory"] as CodecExports["memory"],
     scanGroup: raw["scanGroup"] as CodecExports["scanGroup"],
     encode: raw["encode"] as CodecExports["encode"],
+    inflate: raw["inflate"] as CodecExports["inflate"],
+    inflateInputEnd: raw["inflateInputEnd"] as CodecExports["inflateInputEnd"],
+    inflateOutputEnd: raw["inflateOutputEnd"] as CodecExports["inflateOutputEnd"],
     fields: constant("FIELDS"),
     fieldSize: constant("FIELD_SIZE"),
     result: constant("RESULT"),
