@@ -106,7 +106,7 @@ async function findDifference(row: Row): Promise<string | undefined> {
   })
   const reward = registry.create({ type: row.reward, ...row.params })
   const { values, error } = await callReward(reward, row.completions, row.context)
-  if (error !== undefined) return `threw ${String(error)}`
+  if (error !== undefined) return `threw ${error.message}`
   return compareNumbers(row.expected.rewards, values)
 }
 

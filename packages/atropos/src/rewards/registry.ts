@@ -79,7 +79,7 @@ export class RewardRegistry {
     if (typeof spec === "function") return { name: spec.name || "reward", weight: 1, compute: spec }
     if (isReward(spec)) return spec
     const { type, params, ...rest } = typeof spec === "string" ? { type: spec, params: {} } : spec
-    const { weight = 1, ...settings } = camelKeys({ ...overrides, ...(params ?? {}), ...rest })
+    const { weight = 1, ...settings } = camelKeys({ ...overrides, ...params, ...rest })
     if (typeof weight !== "number" || !Number.isFinite(weight)) {
       throw new AtroposError(
         "bad-option",

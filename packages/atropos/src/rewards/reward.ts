@@ -60,7 +60,7 @@ export interface RewardCall {
   /** `reward/<name>/mean_raw`, `mean_weighted`, `min`, `max`, and `failed` when some could not be had. */
   metrics: Record<string, number>
   /** Why the reward failed as a whole. */
-  error?: unknown
+  error?: Error
 }
 
 /** Computes a reward, multiplies by its weight and reports on it. A reward that throws gives 0 everywhere, and says so. */
@@ -70,11 +70,11 @@ export async function callReward(
   context: RewardContext = {},
 ): Promise<RewardCall> {
   let raw: RewardValues
-  let error: unknown
+  let error: Error | undefined
   try {
     raw = await reward.compute(completions, camelKeys(context))
   } catch (thrown) {
-    error = thrown
+    error = thrown instanceof Error ? thrown : new Error("a reward threw what is no error", { cause: thrown })
     raw = completions.map(() => 0)
   }
   const values = raw.map((value) => (value === undefined ? undefined : value * reward.weight))

@@ -23,7 +23,7 @@ export const crosswordFormat: RewardKind = defineReward({
         const text = contentOf(completion)
         if (!patterns.some((pattern) => pattern.test(text))) return 0
         const words = [...text.matchAll(/(?:Across|Down):\s+([\p{L}\p{N}_'-]+)/giu)].map((match) => match[1] ?? "")
-        const clean = words.every((word) => [...word.toUpperCase()].every((letter) => valid.has(letter)))
+        const clean = words.every((word) => Array.from(word.toUpperCase()).every((letter) => valid.has(letter)))
         return penalizeInvalidChars && !clean ? 0 : rewardValue
       })
   },
