@@ -70,6 +70,8 @@ function startTimer(seconds: number, limit: AbortController): NodeJS.Timeout | u
 
 /** Does not wait for work that ignores its signal. */
 export async function untilAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  // What it comes to after the abort is nobody's any more.
+  work.catch(() => {})
   signal.throwIfAborted()
   const { promise, reject } = Promise.withResolvers<never>()
   const stop = (): void => reject(signal.reason)

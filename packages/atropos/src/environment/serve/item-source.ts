@@ -5,7 +5,7 @@ export interface TakenItem<Item> {
   /** Counts the items taken, from 0; an item that is done again keeps its number. */
   readonly number: number
   readonly item: Item
-  /** How often it failed although others succeeded meanwhile. */
+  /** How often it failed by itself: others succeeded meanwhile, or the servers were well. */
   readonly faults: number
   /** Items settled when it was taken. */
   readonly settledBefore: number
@@ -74,10 +74,13 @@ export class ItemSource<Item> {
     if (this.#taken.delete(taken.number)) this.#settled += 1
   }
 
-  /** The item shall be done again. A failure counts against it only when other items were done since it was taken. */
-  giveBack({ number, item, faults, settledBefore }: TakenItem<Item>): void {
+  /**
+   * The item shall be done again. A failure counts against it when other items were done since it was taken, or
+   * when `othersAreWell` says that nothing else is wrong.
+   */
+  giveBack({ number, item, faults, settledBefore }: TakenItem<Item>, othersAreWell = false): void {
     this.#taken.delete(number)
-    const own = this.#settled > settledBefore ? 1 : 0
+    const own = othersAreWell || this.#settled > settledBefore ? 1 : 0
     this.#backlog.push({ number, item, faults: faults + own })
   }
 

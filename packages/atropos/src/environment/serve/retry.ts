@@ -27,10 +27,10 @@ export async function untilItWorks<Value>(call: () => Promise<Value>, options: R
       return value
     } catch (error) {
       signal.throwIfAborted()
-      if (isAtroposError(error) && !error.retryable) throw error
+      if (!isAtroposError(error) || !error.retryable) throw error
       const waitMs = waitAfterFailures(attempt + 1, { longestWaitMs }, retryAfterOf(error))
       const level = attempt === 0 || attempt % 10 === 9 ? "warn" : "debug"
-      logger[level](`${what}: ${error instanceof Error ? error.message : String(error)}; trying again`, {
+      logger[level](`${what}: ${error.message}; trying again`, {
         attempt: attempt + 1,
       })
       await sleep(waitMs, undefined, { signal })

@@ -2,7 +2,7 @@
 // Everything that happens (a status, an ended item, an ended evaluation) calls `#advance`, which starts what may start.
 // An item that was taken ends in one of three ways: sent, dropped with a reason, or back in the source.
 import { resolve } from "node:path"
-import { setTimeout as sleep } from "node:timers/promises"
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises"
 
 import type { EnvironmentStatusResponse } from "../../protocol/messages.ts"
 import type { TrajectoryClient } from "../../protocol/trajectory-client.ts"
@@ -49,6 +49,8 @@ export interface ServeOptions<Item, Config extends EnvironmentConfig> {
   providerIsWell?: () => boolean
   /** Between status polls. @default 100 */
   pollMs?: number
+  /** Between questions whether the trainer has started. @default 1000 */
+  registrationPollMs?: number
 }
 
 /** Serves until the steps are done, the items are exhausted or the signal aborts. */
@@ -148,13 +150,14 @@ class ServeLoop<Item, Config extends EnvironmentConfig> {
   }
 
   async #register(): Promise<Registration> {
-    const { client, config, name, logger } = this.#options
+    const { client, config, name, logger, registrationPollMs } = this.#options
     const registration = await register({
       client,
       config,
       name: config.wandbName ?? name,
       signal: this.#abort.signal,
       logger,
+      ...(registrationPollMs === undefined ? {} : { pollMs: registrationPollMs }),
     })
     this.#registration = registration
     this.#emit("registered", registration)
@@ -267,6 +270,8 @@ class ServeLoop<Item, Config extends EnvironmentConfig> {
 
   /** One item, from taking it to its groups' acknowledgement. */
   async #work(): Promise<void> {
+    // Environments that compute without waiting would otherwise keep the process from everything else.
+    await nextTurn()
     const taken = await this.#items.take()
     if (taken === undefined) return
     const began = performance.now()
@@ -300,7 +305,7 @@ class ServeLoop<Item, Config extends EnvironmentConfig> {
       if (passing.boundary === "provider") {
         this.#gate.fail(this.#options.logger, describeFailure(passing))
       }
-      this.#items.giveBack(taken)
+      this.#items.giveBack(taken, this.#options.providerIsWell?.() === true)
       return "returned"
     }
     if (passing === undefined) this.#gate.succeed()
