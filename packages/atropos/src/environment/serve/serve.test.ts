@@ -165,10 +165,11 @@ test("groups of one are never equal", async () => {
 test("clamps the generation to what the trainer's limit leaves, and drops what is too long all the same", async () => {
   await server.register({ max_token_len: 30 })
   const tokenizer = createStubTokenizer()
-  const { summary, policy, stop } = start(lengths({ prompt: (row) => "word ".repeat(row * 6) }))
+  const started = start(lengths({ prompt: (row) => "word ".repeat(row * 6) }))
+  const { summary, policy } = started
   await server.client.batch()
   await expect.poll(() => policy.calls.length).toBeGreaterThan(8)
-  stop()
+  started.stop()
   await summary
   for (const { prompt, sampling } of policy.calls) {
     expect(sampling.maxTokens).toBe(29 - tokenizer.encode(prompt).length)
