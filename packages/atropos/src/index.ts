@@ -126,3 +126,18 @@ export {
   type RewardValues,
 } from "./rewards/reward.ts"
 export { afterThink, answerAfterThink, splitThinking, type SplitThinking } from "./rewards/thinking.ts"
+
+// Data sets: rows from files, folders, the hub, and built-in packs.
+export { Dataset } from "./datasets/dataset.ts"
+export {
+  builtIn,
+  datasetFields,
+  environmentRows,
+  type DatasetFields,
+  type EnvironmentRowsOptions,
+} from "./datasets/environment-rows.ts"
+export type { Row } from "./datasets/formats/row.ts"
+export type { HubDatasetOptions } from "./datasets/hub/hub-files.ts"
+export { openDataset, type DatasetOptions } from "./datasets/open-dataset.ts"
+export { packRows, type TaskPack } from "./datasets/packs/pack.ts"
+export { taskPacks } from "./datasets/packs/packs.ts"
