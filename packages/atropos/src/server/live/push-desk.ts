@@ -82,7 +82,8 @@ export class PushDesk {
     const payloads = groups.map(({ segment, crc32, jsonBytes }, index) => {
       return { groupId: arriving[index]?.id ?? 0, segment, crc32, jsonBytes }
     })
-    const push = { type: "push", time: this.#live.now, digest, key: request.key, groups: arriving } as const
+    const step = Number(this.#live.run.step)
+    const push = { type: "push", time: this.#live.now, step, digest, key: request.key, groups: arriving } as const
     const committed = this.#live.submit(push, { payloads })
     const underWay: PushUnderWay = { done: committed.catch(() => {}), isConnected: () => request.isConnected() }
     this.#byDigest.set(digest, underWay)

@@ -20,7 +20,15 @@ export type RunEvent =
   | { type: "start" }
   | { type: "register-environment"; time: number; registration: EnvironmentRegistration }
   | { type: "disconnect-environment"; environment: number }
-  | { type: "push"; time: number; digest: string; key: string | null; groups: readonly ArrivingGroup[] }
+  /** `step` is the run's when the groups arrived. */
+  | {
+      type: "push"
+      time: number
+      step: number
+      digest: string
+      key: string | null
+      groups: readonly ArrivingGroup[]
+    }
   /** A batch of these groups; it counts only if the registration is still the one it was chosen for. */
   | { type: "form-batch"; epoch: number; groups: readonly number[] }
   /** The batch's answer was written in full. Until `deadline`, if there is one, it can be acknowledged. */

@@ -180,7 +180,7 @@ export class Run {
     let buffered = 0
     let bufferSize = 0
     for (const group of event.groups) {
-      const left = this.#arrive(group, event.time)
+      const left = this.#arrive(group, event)
       if (left === null) continue
       buffered += 1
       bufferSize = left
@@ -191,7 +191,7 @@ export class Run {
   }
 
   /** Takes a group in; what its environment's buffer holds afterwards, or null when it went to the queue. */
-  #arrive(group: ArrivingGroup, time: number): number | null {
+  #arrive(group: ArrivingGroup, { time, step }: EventOf<"push">): number | null {
     const environment = group.environment === null ? undefined : this.environments.all[group.environment]
     this.nextGroupId = Math.max(this.nextGroupId, group.id + 1)
     const slot = this.table.add(
@@ -200,7 +200,7 @@ export class Run {
         size: group.size,
         environment: environment?.id ?? noEnvironment,
         bytes: group.bytes,
-        step: Number(this.step),
+        step,
       },
       this.queue.newKey(),
     )

@@ -1,10 +1,11 @@
 import type { Batch } from "./batches.ts"
+import { decodeColumn, encodeColumn } from "./columns.ts"
 import { type GroupFacts, noSlot } from "./groups/group-table.ts"
 import type { RecentPushesSnapshot } from "./recent-pushes.ts"
 import type { EnvironmentRegistration, TrainerRegistration } from "./registration.ts"
 import type { Run } from "./run.ts"
 
-/** A run as JSON. Groups are columns in base64: numbers by the hundred thousand are quicker so. */
+/** A run as JSON, its groups as columns. */
 interface RunSnapshot {
   version: 1
   registration: TrainerRegistration | null
@@ -79,12 +80,12 @@ export function takeSnapshot(run: Run): string {
     keys: run.queue.keyBounds,
     groups: {
       queued: queued.length,
-      ids: encodeColumn(new Float64Array(slots.length), table.ids, slots),
-      keys: encodeColumn(new Float64Array(slots.length), table.keys, slots),
-      sizes: encodeColumn(new Int32Array(slots.length), table.sizes, slots),
-      environments: encodeColumn(new Int32Array(slots.length), table.environments, slots),
-      bytes: encodeColumn(new Float64Array(slots.length), table.bytes, slots),
-      steps: encodeColumn(new Float64Array(slots.length), table.steps, slots),
+      ids: encodeColumn(valuesOf(table.ids, slots)),
+      keys: encodeColumn(valuesOf(table.keys, slots)),
+      sizes: encodeColumn(valuesOf(table.sizes, slots)),
+      environments: encodeColumn(valuesOf(table.environments, slots)),
+      bytes: encodeColumn(valuesOf(table.bytes, slots)),
+      steps: encodeColumn(valuesOf(table.steps, slots)),
     },
   }
   return JSON.stringify(snapshot)
@@ -142,12 +143,12 @@ function slotsInQueue(run: Run): number[] {
 
 /** Adds the snapshot's groups to the table, one a call, and gives their slots. */
 function readGroups(run: Run, groups: RunSnapshot["groups"]): () => number {
-  const ids = new Float64Array(decodeColumn(groups.ids))
-  const keys = new Float64Array(decodeColumn(groups.keys))
-  const sizes = new Int32Array(decodeColumn(groups.sizes))
-  const environments = new Int32Array(decodeColumn(groups.environments))
-  const bytes = new Float64Array(decodeColumn(groups.bytes))
-  const steps = new Float64Array(decodeColumn(groups.steps))
+  const ids = decodeColumn(groups.ids)
+  const keys = decodeColumn(groups.keys)
+  const sizes = decodeColumn(groups.sizes)
+  const environments = decodeColumn(groups.environments)
+  const bytes = decodeColumn(groups.bytes)
+  const steps = decodeColumn(groups.steps)
   let index = 0
   return () => {
     const facts: GroupFacts = {
@@ -161,16 +162,8 @@ function readGroups(run: Run, groups: RunSnapshot["groups"]): () => number {
   }
 }
 
-function encodeColumn(
-  target: Float64Array | Int32Array,
-  column: Float64Array | Int32Array,
-  slots: readonly number[],
-): string {
-  for (const [index, slot] of slots.entries()) target[index] = column[slot] ?? 0
-  return Buffer.from(target.buffer).toString("base64")
-}
-
-function decodeColumn(text: string): ArrayBuffer {
-  const bytes = Buffer.from(text, "base64")
-  return new Uint8Array(bytes).buffer
+function valuesOf(column: Float64Array | Int32Array, slots: readonly number[]): Float64Array {
+  const values = new Float64Array(slots.length)
+  for (let index = 0; index < slots.length; index++) values[index] = column[slots[index] ?? 0] ?? 0
+  return values
 }
