@@ -82,7 +82,7 @@ test("takes /inference/v1/generate where it is on, and gets the same record ther
 describe.each([true, false])("with scale-out %s", (scaleOut) => {
   test("reports the best alternatives by id", async () => {
     const { server, prompt } = await start({ scaleOut })
-    const { choices } = await server.completeTokens(prompt, { maxTokens: 6, topLogprobs: 3, seed: 2 })
+    const { choices } = await server.completeTokens(prompt, { maxTokens: 6, ignoreEos: true, topLogprobs: 3, seed: 2 })
     const [choice] = choices
     expect(choice?.text).not.toBe("")
     expect(choice?.top?.tokenIds).toHaveLength(choice!.tokenIds.length)

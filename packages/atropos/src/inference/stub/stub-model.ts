@@ -20,14 +20,21 @@ export interface SampledToken {
   top: readonly { id: number; logprob: number }[]
 }
 
+/** `weight` is e to the `logit`. */
 interface Candidate {
   id: number
   logit: number
+  weight: number
 }
 
 /** Logit of every token that is not a candidate; candidates have 0 to -4. */
 const tailLogit = -12
+const tailWeight = Math.exp(tailLogit)
 const candidatesPerStep = 8
+/** The logits that candidates may have, with their exponentials: nothing else would be slow here. */
+const logitSteps = 256
+const stepLogits = Array.from({ length: logitSteps }, (_, step) => (-4 * step) / logitSteps)
+const stepWeights = stepLogits.map((logit) => Math.exp(logit))
 
 /**
  * A language model of no weights: the next token's distribution is a hash of the tokens before it. One context
@@ -41,7 +48,7 @@ export class StubModel {
   /** Text of every token by itself; halves of characters are what decoding makes of them. */
   readonly #texts: readonly string[]
   readonly #seed: number
-  readonly #endLogOdds: number
+  readonly #endOdds: number
 
   constructor(tokenizer: Tokenizer, options: { seed: number; meanTokens: number }) {
     this.tokenizer = tokenizer
@@ -50,7 +57,7 @@ export class StubModel {
     this.#words = wordTokens(tokenizer, this.#texts)
     this.#seed = options.seed
     const endProbability = 1 / Math.max(2, options.meanTokens)
-    this.#endLogOdds = Math.log(endProbability / (1 - endProbability))
+    this.#endOdds = endProbability / (1 - endProbability)
   }
 
   textOf(id: number): string {
@@ -85,104 +92,125 @@ export class StubModel {
     forced?: number,
   ): SampledToken {
     const raw = this.#candidates(state, forced)
-    const biased = this.#bias(raw, sampling, position)
+    const endMasked = sampling.ignoreEos || position < sampling.minTokens
+    if (topCount === 0 && isPlain(sampling) && (mode === "raw" || !endMasked)) {
+      const id = forced ?? this.#draw(endMasked ? raw.filter((one) => one.id !== this.endId) : raw, tailWeight, random)
+      return this.#report(id, raw, this.tokenizer.vocabularySize - raw.length, tailLogit, 0)
+    }
+    const biased = this.#bias(raw, sampling, endMasked)
     const greedy = sampling.temperature === 0
     // Greedy answers are scored as at temperature 1, like the real servers do.
     const tempered = greedy ? biased : temper(biased, sampling.temperature)
     const kept = truncate(tempered, sampling)
-    const id = forced ?? this.#draw(greedy ? kept.slice(0, 1) : kept, sampling, random)
+    const whole = kept === tempered
+    const tail = greedy ? tailLogit : tailLogit / sampling.temperature
+    const id =
+      forced ?? (greedy ? (bestFirst(kept)[0]?.id ?? this.endId) : this.#draw(kept, whole ? Math.exp(tail) : 0, random))
     const shown = mode === "raw" ? raw : mode === "temperature" || greedy ? tempered : kept
-    const tails = shown === kept && kept !== tempered ? 0 : this.tokenizer.vocabularySize - shown.length
-    const tail = mode === "raw" || greedy ? tailLogit : tailLogit / sampling.temperature
-    const logZ = logSum(shown, tails, tail)
-    const own = shown.find((candidate) => candidate.id === id)?.logit ?? tail
-    return {
-      id,
-      logprob: own - logZ,
-      top: topCount === 0 ? [] : shown.slice(0, topCount).map(({ id, logit }) => ({ id, logprob: logit - logZ })),
-    }
+    const tails = shown === kept && !whole ? 0 : this.tokenizer.vocabularySize - shown.length
+    return this.#report(id, shown, tails, mode === "raw" ? tailLogit : tail, topCount)
   }
 
   /** Raw logprob of `id` after `state`, and the best `topCount` with their logprobs. */
   score(state: number, id: number, topCount: number): SampledToken {
     const candidates = this.#candidates(state)
-    const logZ = logSum(candidates, this.tokenizer.vocabularySize - candidates.length, tailLogit)
-    const own = candidates.find((candidate) => candidate.id === id)?.logit ?? tailLogit
-    return {
-      id,
-      logprob: own - logZ,
-      top: candidates.slice(0, topCount).map(({ id, logit }) => ({ id, logprob: logit - logZ })),
-    }
+    return this.#report(id, candidates, this.tokenizer.vocabularySize - candidates.length, tailLogit, topCount)
   }
 
-  /** Distinct candidates, best first; a forced token is made one of them. */
+  #report(id: number, shown: readonly Candidate[], tails: number, tail: number, topCount: number): SampledToken {
+    let total = tails * (tail === tailLogit ? tailWeight : Math.exp(tail))
+    let own = tail
+    for (const candidate of shown) {
+      total += candidate.weight
+      if (candidate.id === id) own = candidate.logit
+    }
+    const logZ = Math.log(total)
+    const top = topCount === 0 ? [] : bestFirst(shown).slice(0, topCount)
+    return { id, logprob: own - logZ, top: top.map(({ id, logit }) => ({ id, logprob: logit - logZ })) }
+  }
+
+  /** Distinct candidates; a forced token is made one of them. */
   #candidates(state: number, forced?: number): Candidate[] {
-    const candidates: Candidate[] = forced === undefined ? [] : [{ id: forced, logit: -2 * unit(mix(state ^ 77)) }]
+    const candidates: Candidate[] = []
     let total = 0
+    const add = (id: number, step: number): void => {
+      const weight = stepWeights[step] ?? 1
+      candidates.push({ id, logit: stepLogits[step] ?? 0, weight })
+      total += weight
+    }
+    if (forced !== undefined) add(forced, mix(state ^ 77) >>> 25)
     let walk = state
     for (let k = candidates.length; k < candidatesPerStep - 1; k++) {
       walk = mix(walk + 0x6d2b79f5)
       const id = this.#words[walk % this.#words.length] ?? 0
-      if (candidates.some((candidate) => candidate.id === id)) continue
-      const logit = -4 * unit(mix(walk))
-      candidates.push({ id, logit })
+      let known = false
+      for (const candidate of candidates) known ||= candidate.id === id
+      if (!known) add(id, mix(walk) >>> 24)
     }
-    for (const { logit } of candidates) total += Math.exp(logit)
-    if (forced !== this.endId) candidates.push({ id: this.endId, logit: Math.log(total) + this.#endLogOdds })
-    return candidates.toSorted((a, b) => b.logit - a.logit)
+    if (forced !== this.endId) {
+      const weight = total * this.#endOdds
+      candidates.push({ id: this.endId, logit: Math.log(weight), weight })
+    }
+    return candidates
   }
 
-  #bias(candidates: Candidate[], sampling: StubSampling, position: number): Candidate[] {
-    const endMasked = sampling.ignoreEos || position < sampling.minTokens
+  #bias(candidates: Candidate[], sampling: StubSampling, endMasked: boolean): Candidate[] {
     if (!endMasked && sampling.logitBias.size === 0) return candidates
+    const masked = (id: number): boolean => endMasked && id === this.endId
     const biased = candidates
-      .filter(({ id }) => !(endMasked && id === this.endId))
-      .map(({ id, logit }) => ({ id, logit: logit + (sampling.logitBias.get(id) ?? 0) }))
+      .filter(({ id }) => !masked(id))
+      .map(({ id, logit }) => candidateOf(id, logit + (sampling.logitBias.get(id) ?? 0)))
     for (const [id, bias] of sampling.logitBias) {
-      if (biased.some((candidate) => candidate.id === id) || (endMasked && id === this.endId)) continue
-      biased.push({ id, logit: tailLogit + bias })
+      if (masked(id) || biased.some((candidate) => candidate.id === id)) continue
+      biased.push(candidateOf(id, tailLogit + bias))
     }
-    return biased.toSorted((a, b) => b.logit - a.logit)
+    return biased
   }
 
-  #draw(kept: readonly Candidate[], sampling: StubSampling, random: () => number): number {
-    const first = kept[0]?.id ?? this.endId
-    if (kept.length === 1) return first
-    const truncated = sampling.topP < 1 || sampling.topK > 0 || sampling.minP > 0
-    const tails = truncated ? 0 : this.tokenizer.vocabularySize - kept.length
-    const tail = tailLogit / sampling.temperature
-    let left = random() * Math.exp(logSum(kept, tails, tail))
-    for (const { id, logit } of kept) {
-      left -= Math.exp(logit)
+  /** By weight; what is no candidate has `perTail` each, and is drawn as a word of any kind. */
+  #draw(kept: readonly Candidate[], perTail: number, random: () => number): number {
+    let total = (this.tokenizer.vocabularySize - kept.length) * perTail
+    for (const { weight } of kept) total += weight
+    let left = random() * total
+    for (const { id, weight } of kept) {
+      left -= weight
       if (left <= 0) return id
     }
-    return truncated ? first : (this.#words[Math.floor(random() * this.#words.length)] ?? first)
+    const any = perTail > 0 ? this.#words[Math.floor(random() * this.#words.length)] : undefined
+    return any ?? kept[0]?.id ?? this.endId
   }
+}
+
+function candidateOf(id: number, logit: number): Candidate {
+  return { id, logit, weight: Math.exp(logit) }
+}
+
+function bestFirst(candidates: readonly Candidate[]): Candidate[] {
+  return candidates.toSorted((a, b) => b.logit - a.logit)
+}
+
+function isPlain(sampling: StubSampling): boolean {
+  const { temperature, topP, topK, minP, logitBias } = sampling
+  return temperature === 1 && topP >= 1 && topK <= 0 && minP <= 0 && logitBias.size === 0
 }
 
 function temper(candidates: Candidate[], temperature: number): Candidate[] {
-  if (temperature === 1) return candidates
-  return candidates.map(({ id, logit }) => ({ id, logit: logit / temperature }))
+  return temperature === 1 ? candidates : candidates.map(({ id, logit }) => candidateOf(id, logit / temperature))
 }
 
-/** top-k, then top-p and min-p over what is left; the same array when nothing is cut. */
+/** top-k, then top-p and min-p over what is left; the same array when nothing is asked for. */
 function truncate(candidates: Candidate[], sampling: StubSampling): Candidate[] {
   if (sampling.topK <= 0 && sampling.topP >= 1 && sampling.minP <= 0) return candidates
-  const few = sampling.topK > 0 ? candidates.slice(0, sampling.topK) : candidates
-  const logZ = logSum(few, 0, 0)
-  const best = few[0]?.logit ?? 0
+  const sorted = bestFirst(candidates)
+  const few = sampling.topK > 0 ? sorted.slice(0, sampling.topK) : sorted
+  const total = few.reduce((sum, { weight }) => sum + weight, 0)
+  const best = few[0]?.weight ?? 0
   let mass = 0
-  return few.filter(({ logit }) => {
+  return few.filter(({ weight }) => {
     const before = mass
-    mass += Math.exp(logit - logZ)
-    return before < sampling.topP && logit - best >= Math.log(Math.max(sampling.minP, 1e-30))
+    mass += weight / total
+    return before < sampling.topP && weight >= best * sampling.minP
   })
-}
-
-function logSum(candidates: readonly Candidate[], tails: number, tail: number): number {
-  let sum = tails * Math.exp(tail)
-  for (const { logit } of candidates) sum += Math.exp(logit)
-  return Math.log(sum)
 }
 
 /** Tokens that are text by themselves: no special ones and no halves of a character. */
