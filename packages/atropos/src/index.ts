@@ -111,6 +111,8 @@ export {
 export { contentOf } from "./rewards/completions.ts"
 export { transliterateToSlp1 } from "./rewards/functions/chandas-meter.ts"
 export { applyLengthPenalty, type LengthPenaltyOptions } from "./rewards/length-penalty.ts"
+export { penaliseLength } from "./rewards/penalise-length.ts"
+export { deepThinkingPrompt } from "./rewards/prompts.ts"
 export { RewardRegistry } from "./rewards/registry.ts"
 export {
   callReward,

@@ -1,10 +1,11 @@
 import type { z } from "zod"
 
 import type { InferenceMessage } from "../inference/inference-server.ts"
-import type { Answer, CallOptions } from "../inference/session/session.ts"
+import type { Answer, CallOptions, Session } from "../inference/session/session.ts"
 import { type EnvironmentConfig, environmentConfig } from "./config/environment-config.ts"
 import type { EnvironmentClass, ServerDefaults } from "./environment-class.ts"
 import { Environment, type EnvironmentContext } from "./environment.ts"
+import type { TrajectoryGroup } from "./groups/trajectory-group.ts"
 import type { Evaluation, EvaluationResult, EvaluationSample } from "./evaluate/evaluation.ts"
 import { createRandom } from "./random.ts"
 import { within } from "./rollouts/rollout-failure.ts"
@@ -40,6 +41,14 @@ export interface EnvironmentDefinition<Row, Own extends object = object> {
   sampling?: Sampling
   /** Scores an answer; undefined leaves the rollout out of its group. */
   score?: (row: Row, answer: Answer, rollout: Rollout<EnvironmentConfig & Own>) => Scored | Promise<Scored>
+  /** Rollouts with fewer trained tokens than this are left out of their group. @default 0 */
+  minTrainedTokens?: number
+  /** Looks at a scored group before it is checked and sent; undefined drops it. */
+  postprocess?: (
+    group: TrajectoryGroup,
+    row: Row,
+    context: { config: EnvironmentConfig & Own },
+  ) => TrajectoryGroup | undefined
   /** A whole rollout, in place of `prompt` and `score`. */
   rollout?: (row: Row, rollout: Rollout<EnvironmentConfig & Own>) => Promise<RolloutResult | undefined>
   evaluation?: {
@@ -94,9 +103,14 @@ export function defineEnvironment<Row, Own extends object = object>(
     }
 
     override async collectTrajectory(row: Row, rollout: Rollout<Config>): Promise<RolloutResult | undefined> {
-      const result = (await this.#attempt(row, rollout, definition.sampling ?? {})).result
-      if (result !== undefined) this.#scores.push(Math.max(0, result.score))
+      const { result } = await this.#attempt(row, rollout, definition.sampling ?? {})
+      if (result === undefined || trainedTokens(rollout.session) < (definition.minTrainedTokens ?? 0)) return undefined
+      this.#scores.push(Math.max(0, result.score))
       return result
+    }
+
+    override postprocess(group: TrajectoryGroup, row: Row): TrajectoryGroup | undefined {
+      return definition.postprocess === undefined ? group : definition.postprocess(group, row, { config: this.config })
     }
 
     override async evaluate(evaluation: Evaluation<Config>): Promise<EvaluationResult | undefined> {
@@ -166,4 +180,12 @@ export function defineEnvironment<Row, Own extends object = object>(
       return { answer, result, ...(raw ? {} : { messages: [...asked, answer.message] }) }
     }
   }
+}
+
+function trainedTokens(session: Session): number {
+  let trained = 0
+  for (const { masks } of session.sequences()) {
+    for (const mask of masks) if (mask !== -100) trained += 1
+  }
+  return trained
 }
