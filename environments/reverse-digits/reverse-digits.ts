@@ -23,7 +23,7 @@ const reverseDigits = defineEnvironment({
   description: "Reverse a string of three digits; a score for each position that is right",
   defaults: { maxTokenLength: digits + 1, ensureScoresAreNotSame: false },
   rows: strings.filter((text) => !isHeldOut(text)),
-  prompt: (text) => `<|user|>${text}<|assistant|>`,
+  prompt: (text) => [{ role: "user", content: text }],
   score: (text, answer) => reversalScore(text, answer.text, answer.finishReason === "stop"),
   evaluation: { rows: strings.filter(isHeldOut) },
 })

@@ -28,7 +28,6 @@ import { forward, type Parameters, toParameters } from "./policy/model.ts"
 import { PolicyClient } from "./policy/policy-client.ts"
 import { encodeWeights } from "./policy/safetensors.ts"
 import { createWeights, type Weights } from "./policy/weights.ts"
-import { untilItWorks } from "./retry.ts"
 
 export const grpoSettings = z.object({
   rolloutServerUrl: z.string().default("http://127.0.0.1:8000").describe("the trajectory server"),
@@ -62,33 +61,31 @@ export interface GrpoOptions {
 export async function trainGrpo(settings: GrpoSettings, options: GrpoOptions = {}): Promise<void> {
   const { logger = silentLogger, signal = new AbortController().signal, onStep } = options
   await startJax()
-  const server = new TrajectoryClient({ url: settings.rolloutServerUrl })
-  const policy = new PolicyClient(settings.policyUrl)
-  const persist = <Value>(what: string, call: () => Promise<Value>): Promise<Value> =>
-    untilItWorks(call, { what, logger, signal })
+  // The other parts may start later than the trainer, or again while it runs.
+  const server = new TrajectoryClient({ url: settings.rolloutServerUrl, totalTimeoutMs: patienceMs, logger })
+  const policy = new PolicyClient({ url: settings.policyUrl, patienceMs, logger })
   let learner: Learner | undefined
   try {
-    const { weights, version: start } = await persist("asking for the weights", () => policy.getWeights(signal))
+    const { weights, version: start } = await policy.getWeights(signal)
     learner = new Learner(weights, settings)
     const optimizer = new AdamW(weights.flat.length, settings)
-    const last = start + settings.numSteps
-    await persist("registering", () => server.register(registration(settings, weights, start, last), { signal }))
+    const lastStep = start + settings.numSteps
+    await server.register(registration(settings, weights, start, lastStep), { signal })
     logger.info("training starts", { parameters: weights.flat.length, version: start })
 
-    for (let step = start + 1; step <= last; step++) {
+    for (let step = start + 1; step <= lastStep; step++) {
       const began = performance.now()
-      const { groups, acknowledge } = await nextBatch(server, persist, signal, () =>
-        server.register(registration(settings, weights, step - 1, last), { signal }),
-      )
+      const { groups, batchId } = await nextBatch(server, registration(settings, weights, step - 1, lastStep), signal)
       const arrived = performance.now()
       const { rows, skipped } = usableRows(toRows(groups), weights.config)
       if (skipped > 0) logger.warn("left out sequences that do not fit the policy", { step, sequences: skipped })
       const { gradient, metrics } = await learner.gradient(rows)
       const gradientNorm = clipNorm(gradient, settings.maxGradientNorm)
       optimizer.update(weights.flat, gradient)
-      await persist("pushing weights", () => policy.putWeights({ weights, version: step }, signal))
+      await policy.putWeights({ weights, version: step }, signal)
       if (isDue(settings.saveCheckpointInterval, step)) await saveCheckpoint(settings.checkpointDir, weights, step)
-      await persist("acknowledging the batch", acknowledge)
+      // Only now: what a trainer that died had taken is handed out again.
+      if (batchId !== undefined) await server.acknowledge(batchId, { signal })
       const ended = performance.now()
 
       const report: StepMetrics = {
@@ -103,8 +100,8 @@ export async function trainGrpo(settings: GrpoSettings, options: GrpoOptions = {
         "time/tokens_per_second": countTokens(groups) / ((ended - began) / 1000),
       }
       onStep?.(step, report)
-      await server.log([{ source: "trainer", step, metrics: report }], { signal }).catch((error: unknown) => {
-        // Metrics are not worth a run: a server of another make need not take them.
+      await server.log({ source: "trainer", step, metrics: report }, { signal }).catch((error: unknown) => {
+        // A server of another make need not take them.
         logger.debug("the server did not take the metrics", { error: String(error) })
       })
     }
@@ -113,6 +110,22 @@ export async function trainGrpo(settings: GrpoSettings, options: GrpoOptions = {
   } finally {
     learner?.dispose()
     await server.close()
+  }
+}
+
+/** How long the server and the policy may be away. */
+const patienceMs = 600_000
+
+/** Waits for a batch as long as it takes; registers again with a server that has lost the run. */
+async function nextBatch(
+  server: TrajectoryClient,
+  registration: RegisterRequest,
+  signal: AbortSignal,
+): Promise<{ groups: BatchGroup[]; batchId: string | undefined }> {
+  for (;;) {
+    const answer = await server.batch({ waitSeconds: 10, ack: "manual", signal })
+    if (answer.status === "error") await server.register(registration, { signal })
+    if (answer.batch !== null && answer.batch.length > 0) return { groups: answer.batch, batchId: answer.batch_id }
   }
 }
 
@@ -126,26 +139,6 @@ function registration(settings: GrpoSettings, weights: Weights, step: number, la
     save_checkpoint_interval: settings.saveCheckpointInterval,
     starting_step: step,
     num_steps: lastStep,
-  }
-}
-
-interface Batch {
-  groups: BatchGroup[]
-  acknowledge: () => Promise<void>
-}
-
-/** Waits for a batch as long as it takes; registers again with a server that has lost the run. */
-async function nextBatch(
-  server: TrajectoryClient,
-  persist: <Value>(what: string, call: () => Promise<Value>) => Promise<Value>,
-  signal: AbortSignal,
-  register: () => Promise<unknown>,
-): Promise<Batch> {
-  for (;;) {
-    signal.throwIfAborted()
-    const { batch, status } = await persist("asking for a batch", () => server.batch({ waitSeconds: 10, signal }))
-    if (status === "error") await persist("registering again", register)
-    if (batch !== null && batch.length > 0) return { groups: batch, acknowledge: async () => {} }
   }
 }
 

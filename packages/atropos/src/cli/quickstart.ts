@@ -1,8 +1,7 @@
-import { join } from "node:path"
-
 import { z } from "zod"
 
 import { isAtroposError } from "../runtime/errors.ts"
+import { openRunFolder } from "../server/run-folder.ts"
 import { type Command, defineCommand } from "./command.ts"
 import { commandFile } from "./quickstart/command-file.ts"
 import { createDisplay } from "./quickstart/display.ts"
@@ -14,7 +13,7 @@ const options = z.object({
   minutes: z.number().positive().default(5).describe("budget of the loop"),
   target: z.number().min(0).max(1).default(0.9).describe("mean reward at which to stop"),
   heldOut: z.number().min(0).max(1).default(0.9).describe("share of held-out strings that must be right by then"),
-  runDir: z.string().optional().describe("folder for logs and report; runs/<date-time> unless given"),
+  runDir: z.string().optional().describe("new folder for the run; runs/<date-time> unless given"),
   json: z.boolean().default(false).describe("print one JSON object a line: parts, step …, report"),
 })
 
@@ -29,7 +28,7 @@ export const quickstart: Command<typeof options> = defineCommand({
   options,
   async run({ seed, minutes, target, heldOut, runDir, json }, _positionals, context) {
     const signal = AbortSignal.any([context.signal, stopWithShell(context.environment)])
-    const startedAt = new Date().toISOString().slice(0, 19).replaceAll(":", "-")
+    const { path: runDirectory } = await openRunFolder({ dataDir: runDir, ...context, now: new Date() })
     const display = createDisplay(context.stdout)
     try {
       const report = await runQuickstart({
@@ -38,9 +37,8 @@ export const quickstart: Command<typeof options> = defineCommand({
         target,
         heldOutTarget: heldOut,
         bin: commandFile(),
-        runDirectory: runDir ?? join(context.workingDirectory, "runs", startedAt),
-        workingDirectory: context.workingDirectory,
-        environment: context.environment,
+        runDirectory,
+        context,
         signal,
         onEvent: (event) => (json ? context.stdout(`${JSON.stringify(event)}\n`) : display(event)),
       })

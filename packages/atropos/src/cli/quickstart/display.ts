@@ -1,7 +1,8 @@
-import { curve } from "./curve.ts"
+import { bar, curve } from "./bars.ts"
 import type { QuickstartEvent, ReportEvent, StepEvent } from "./events.ts"
 
-const curveWidth = 30
+const barWidth = 30
+const curveWidth = 60
 
 /** Turns events into lines for a terminal. */
 export function createDisplay(write: (text: string) => void): (event: QuickstartEvent) => void {
@@ -17,10 +18,10 @@ export function createDisplay(write: (text: string) => void): (event: Quickstart
         break
       case "step":
         rewards.push(event.reward)
-        write(`${stepLine(event)}  ${curve(rewards, curveWidth)}\n`)
+        write(`${stepLine(event)}  ${bar(event.reward, barWidth)}\n`)
         break
       case "report":
-        write(report(event))
+        write(`\n${curve(rewards, curveWidth)}\n${report(event)}`)
         break
     }
   }
@@ -41,7 +42,7 @@ function report({ reached, reward, heldOut, steps, rollouts, seconds }: ReportEv
   const row = (name: string, before: number, after: number): string =>
     `${name.padEnd(30)} ${before.toFixed(3)} → ${after.toFixed(3)}\n`
   return (
-    `\n${reached ? "The model has learned the task." : "The target was not reached."}\n` +
+    `${reached ? "The model has learned the task." : "The target was not reached."}\n` +
     row("mean reward", reward.start, reward.end) +
     row("held-out strings, exact", heldOut.before, heldOut.after) +
     `${steps} steps, ${rollouts} rollouts, ${seconds.toFixed(1)} s\n`

@@ -1,53 +1,29 @@
-import { type AnyEnvironmentClass, createEnvironment } from "../../environment/environment-class.ts"
+import type { AnyEnvironmentClass } from "../../environment/environment-class.ts"
 import { runEvaluation } from "../../environment/evaluate/run-evaluation.ts"
-import { createRandom } from "../../environment/random.ts"
-import { createSessionFactory } from "../../environment/session-factory.ts"
-import { silentLogger } from "../../runtime/logger.ts"
-import { connectPolicy } from "../environment/connect-policy.ts"
+import type { CommandContext } from "../command.ts"
+import { openRun } from "../environment/open-run.ts"
 import { readConfiguration } from "../environment/read-arguments.ts"
 import { readNamespacedFlags } from "../environment/read-namespaced-flags.ts"
+
+type Context = Pick<CommandContext, "workingDirectory" | "environment" | "signal" | "stderr">
 
 /** The share of held-out items that the policy, sampled greedily, answers exactly right just now. */
 export async function measureHeldOut(
   environmentClass: AnyEnvironmentClass,
-  argv: readonly string[],
-  context: { workingDirectory: string; environment: Readonly<Record<string, string | undefined>>; signal: AbortSignal },
+  settings: readonly string[],
+  context: Context,
 ): Promise<number> {
-  const { flags } = readNamespacedFlags(argv)
-  const configuration = await readConfiguration({
-    about: environmentClass.about,
-    flags,
-    workingDirectory: context.workingDirectory,
-  })
-  const policy = await connectPolicy(configuration, context)
+  const { flags } = readNamespacedFlags([...settings, "--log-level", "error"])
+  const { workingDirectory } = context
+  const configuration = await readConfiguration({ about: environmentClass.about, flags, workingDirectory })
+  const run = await openRun(environmentClass, configuration, context)
   try {
-    const config = configuration.env
-    const random = createRandom(config.seed ?? 0)
-    const environment = createEnvironment(environmentClass, {
-      config,
-      logger: silentLogger,
-      random: random.fork("environment"),
-      tokenizer: policy.tokenizer,
-      helpers: {},
-    })
-    await environment.setup()
-    const result = await runEvaluation({
-      environment,
-      config,
-      random,
-      signal: context.signal,
-      logger: silentLogger,
-      step: 0,
-      openSession: createSessionFactory({
-        policy: policy.server,
-        tokenizer: policy.tokenizer,
-        config,
-        maxTokenLen: () => -1,
-      }),
-    })
-    await environment.cleanup()
+    await run.environment.setup()
+    const { evaluationConcurrency: concurrency } = run.policy
+    const result = await runEvaluation({ ...run, signal: context.signal, step: 0, concurrency })
     return result?.metrics["eval/percent_correct"] ?? 0
   } finally {
-    await policy.close()
+    await run.environment.cleanup()
+    await run.close()
   }
 }

@@ -1,5 +1,5 @@
 // The command lines of the four parts, as one would type them. Numbers that suit the task: 16 strings × 16 rollouts
-// a batch, a learning rate that gets there in about 80 steps, and at most two batches of samples in advance.
+// a batch, a learning rate that gets there in about 70 steps, and at most two batches of samples in advance.
 import { join } from "node:path"
 
 export interface Addresses {
@@ -11,8 +11,8 @@ export const batchSize = 256
 const groupSize = 16
 const endless = 1_000_000
 
-export function serverCommand(): string[] {
-  return ["run-api", ...flags({ port: 0, store: "memory", json: true })]
+export function serverCommand(runDirectory: string): string[] {
+  return ["run-api", ...flags({ port: 0, "data-dir": runDirectory, json: true })]
 }
 
 export function policyCommand(seed: number, runDirectory: string): string[] {

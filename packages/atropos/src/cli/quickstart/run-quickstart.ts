@@ -2,6 +2,7 @@
 import { mkdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 
+import type { CommandContext } from "../command.ts"
 import { loadEnvironmentClass } from "../environment/load-environment-class.ts"
 import type { QuickstartEvent, ReportEvent, StepEvent } from "./events.ts"
 import { measureHeldOut } from "./held-out.ts"
@@ -28,14 +29,14 @@ export interface QuickstartOptions {
   bin: string
   /** Where logs, checkpoints and the report go. */
   runDirectory: string
-  workingDirectory: string
-  environment: Readonly<Record<string, string | undefined>>
+  context: CommandContext
+  /** Stops the run; the context's own signal does not. */
   signal: AbortSignal
   onEvent: (event: QuickstartEvent) => void
 }
 
 const listenTimeoutMs = 60_000
-const stopGraceMs = 3000
+const stopGraceMs = 10_000
 /** Batches over which the mean reward has to be at the target. */
 const rewardWindow = 5
 /** Steps between two looks at the held-out strings. */
@@ -73,16 +74,16 @@ class Quickstart {
   }
 
   async run(): Promise<ReportEvent> {
-    const { seed, runDirectory, onEvent, minutes } = this.#options
+    const { seed, runDirectory, onEvent, minutes, context } = this.#options
     await mkdir(join(runDirectory, "logs"), { recursive: true })
-    const environmentClass = await loadEnvironmentClass(environmentName, this.#options.workingDirectory)
+    const environmentClass = await loadEnvironmentClass(environmentName, context.workingDirectory)
 
-    const server = this.#start("trajectory-server", serverCommand())
+    const server = this.#start("trajectory-server", serverCommand(runDirectory))
     const policy = this.#start("policy", policyCommand(seed, runDirectory))
     const addresses = { server: await this.#address(server), policy: await this.#address(policy) }
     const settings = environmentSettings(addresses, seed, runDirectory)
     const measure = (): Promise<number> =>
-      this.#whileWhole(measureHeldOut(environmentClass, settings, { ...this.#options, signal: this.#abort.signal }))
+      this.#whileWhole(measureHeldOut(environmentClass, settings, { ...context, signal: this.#abort.signal }))
     const before = await measure()
 
     this.#startedAt = performance.now()
@@ -129,12 +130,12 @@ class Quickstart {
   }
 
   #start(name: string, argv: readonly string[]): Part {
-    const { bin, workingDirectory, runDirectory } = this.#options
+    const { bin, context, runDirectory } = this.#options
     const part = new Part({
       name,
       argv,
       bin,
-      workingDirectory,
+      workingDirectory: context.workingDirectory,
       logDirectory: join(runDirectory, "logs"),
       onEvent: (event) => this.#onPartEvent(event),
     })

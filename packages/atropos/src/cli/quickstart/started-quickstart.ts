@@ -33,7 +33,7 @@ export async function startQuickstart(...argv: string[]): Promise<StartedQuickst
   const listeners = new Set<() => void>()
   createInterface({ input: child.stdout }).on("line", (line) => {
     events.push(JSON.parse(line) as QuickstartEvent)
-    for (const listener of [...listeners]) listener()
+    for (const listener of Array.from(listeners)) listener()
   })
   let stderr = ""
   child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()))
