@@ -20,7 +20,7 @@ export interface Rollout<Config extends EnvironmentConfig = EnvironmentConfig> {
   /** The rollout's record of calls to the policy. */
   readonly session: Session
   /** The session of a further agent, which gets a score and a group of its own; the same name gives the same session. */
-  agent(name: string): Session
+  readonly agent: (name: string) => Session
   readonly config: Config
   /** Other inference servers by name, e.g. a judge. */
   readonly helpers: Readonly<Record<string, InferenceServer>>

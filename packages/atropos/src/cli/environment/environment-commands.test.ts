@@ -1,0 +1,136 @@
+import { execFile } from "node:child_process"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { promisify } from "node:util"
+
+import { expect, onTestFinished, test } from "vitest"
+
+import { openServer } from "../../environment/serve/serve-fixture.ts"
+import type { CommandContext } from "../command.ts"
+import { runCommand } from "../main.ts"
+
+const library = new URL("../../index.ts", import.meta.url).href
+
+/** A folder with an environment that scores by length, and what commands print there. */
+function workplace(): { directory: string; context: CommandContext; out: () => string; log: () => string } {
+  const directory = mkdtempSync(join(tmpdir(), "atropos-commands-"))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  writeFileSync(
+    join(directory, "lengths.ts"),
+    `import { defineEnvironment, runIfMain } from ${JSON.stringify(library)}
+const lengths = defineEnvironment({
+  name: "lengths",
+  defaults: { group_size: 2, steps_per_eval: 0 } as never,
+  rows: [1, 2, 3, 4],
+  prompt: (row) => "count " + row + ":",
+  score: (_row, answer) => answer.tokenIds.length,
+  evaluation: { rows: [1, 2] },
+})
+export default lengths
+runIfMain(import.meta, lengths)
+`,
+  )
+  const out: string[] = []
+  const log: string[] = []
+  const context: CommandContext = {
+    stdout: (text) => void out.push(text),
+    stderr: (text) => void log.push(text),
+    signal: new AbortController().signal,
+    environment: {},
+    workingDirectory: directory,
+  }
+  return { directory, context, out: () => out.join(""), log: () => log.join("") }
+}
+
+test("serve reaches the server of rollout_server_url, logs there, and keeps its groups in a file", async () => {
+  const server = await openServer()
+  onTestFinished(() => server.close())
+  await server.register({ batch_size: 4, num_steps: 3 })
+  const { directory, context, out } = workplace()
+  const argv = ["serve", "lengths.ts", "--testing", "--json", "--env.rollout_server_url", server.url]
+  const flags = ["--env.total_steps", "3", "--env.data_path_to_save_groups", "kept.jsonl", "--track", "console"]
+  const serving = runCommand([...argv, ...flags], context)
+  const batches = await server.train(3)
+  expect(await serving).toBe(0)
+  const groups = readFileSync(join(directory, "kept.jsonl"), "utf8").trim().split("\n")
+  expect(groups.length).toBeGreaterThanOrEqual(6)
+  expect((JSON.parse(groups[0] ?? "") as { scores: number[] }).scores).toEqual(batches[0]?.scores[0])
+  const events = out()
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { event: string; end?: string })
+  expect(events.at(-1)).toMatchObject({ event: "summary", end: "steps" })
+  expect(events.some(({ event }) => event === "metrics")).toBe(true)
+})
+
+test("unknown keys of a YAML file are refused with the nearest, or passed over with a warning", async () => {
+  const { directory, context, log } = workplace()
+  writeFileSync(join(directory, "old.yaml"), "env:\n  group_sizes: 4\n  data_path_to_save_groups: g.jsonl\nwandb: {}\n")
+  const argv = [
+    "process",
+    "lengths.ts",
+    "--testing",
+    "--config",
+    "old.yaml",
+    "--env.total_steps",
+    "1",
+    "--track",
+    "none",
+  ]
+  expect(await runCommand(argv, context)).toBe(2)
+  expect(log()).toMatch(/unknown key wandb|env\.group_sizes, did you mean group_size\?/)
+  expect(await runCommand([...argv, "--allow-unknown"], context)).toBe(0)
+  expect(log()).toContain("env.group_sizes, did you mean group_size?")
+  expect(readFileSync(join(directory, "g.jsonl"), "utf8").trim().split("\n")).toHaveLength(1)
+})
+
+test("evaluate prints a table, and with --json the content of metrics.json", async () => {
+  const { context, out } = workplace()
+  const argv = ["evaluate", "lengths.ts", "--testing", "--env.max_token_length", "20"]
+  expect(await runCommand(argv, context)).toBe(0)
+  expect(out()).toContain("|lengths_eval|1      |none  |      |percent correct| ↑ |")
+  const json = workplace()
+  expect(await runCommand([...argv, "--json"], json.context)).toBe(0)
+  expect(JSON.parse(json.out())).toMatchObject({ results: { "atropos|lengths_eval|0": { "eval/percent_correct": 1 } } })
+})
+
+test("names, modules and flags that are wrong are usage errors that say what is right", async () => {
+  const { directory, context, log } = workplace()
+  writeFileSync(join(directory, "empty.ts"), "export const nothing = 1\n")
+  for (const [argv, said] of [
+    [["serve"], "say which environment"],
+    [["serve", "reverse_digit"], "did you mean reverse_digits?"],
+    [["serve", "empty.ts"], "exports no environment"],
+    [["serve", "lengths.ts", "--env.group_sise", "2"], "did you mean --env.group_size?"],
+    [["serve", "lengths.ts", "--enw.group_size", "2"], "did you mean --env.…?"],
+    [["serve", "lengths.ts", "--env.group_size", "two"], 'takes a whole number from 1, received "two"'],
+    [["serve", "lengths.ts", "--env.group_size", "0"], 'takes a whole number from 1, received "0"'],
+    [["serve", "lengths.ts", "--env.wandb_name", "-x"], "write --env.wandb_name=…"],
+    [["serve", "lengths.ts", "--track", "wandbb", "--testing"], "unknown tracker wandbb"],
+    [["serve", "lengths.ts", "more"], "unrecognized arguments: more"],
+    [["serv", "lengths.ts"], "did you mean serve?"],
+  ] as const) {
+    expect([await runCommand(argv, context), argv]).toEqual([2, argv])
+    expect(log()).toContain(said)
+  }
+})
+
+test("a file that ends on runIfMain is a command by itself, and quiet when imported", async () => {
+  const { directory } = workplace()
+  const run = async (...argv: string[]): Promise<{ stdout: string; stderr: string; code: number }> =>
+    promisify(execFile)(process.execPath, argv, { cwd: directory }).then(
+      (output) => ({ ...output, code: 0 }),
+      (error: unknown) => error as { stdout: string; stderr: string; code: number },
+    )
+  const processed = await run("lengths.ts", "process", "--testing", "--env.total_steps", "2", "--track", "none")
+  expect(processed).toMatchObject({ code: 0, stdout: expect.stringContaining("2 groups of 2 items") as string })
+  expect(await run("lengths.ts", "train")).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("unknown command") as string,
+  })
+  expect(await run("-e", "import('./lengths.ts').then(() => console.log('imported'))")).toMatchObject({
+    stdout: "imported\n",
+    code: 0,
+  })
+}, 60_000)
