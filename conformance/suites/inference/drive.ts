@@ -7,11 +7,8 @@ import type {
   TokenCompletions,
   VersionSpan,
 } from "../../../packages/atropos/src/inference/inference-server.ts"
-import {
-  openServer,
-  type ServerType,
-  type SingleServer,
-} from "../../../packages/atropos/src/inference/servers/open-server.ts"
+import { openServer, type SingleServer } from "../../../packages/atropos/src/inference/servers/open-server.ts"
+import type { ServerType } from "../../../packages/atropos/src/inference/servers/server-config.ts"
 import type { Tokenizer } from "../../../packages/atropos/src/chat/tokenizer.ts"
 import { endOfTrlModel, type Expected, type ExpectedChoice } from "./expected.ts"
 import { asObject, type Json, type Transcript } from "./transcript.ts"

@@ -51,8 +51,8 @@ export { openServerPool, type PoolServerOptions } from "./inference/pool/open-po
 export { ServerPool, type PoolMember, type ServerPoolOptions } from "./inference/pool/server-pool.ts"
 export { discoverSlurmServers } from "./inference/slurm/discover-servers.ts"
 export { detectServerType } from "./inference/servers/detect.ts"
-export { openServer, type ServerType, type SingleServer } from "./inference/servers/open-server.ts"
-export type { ServerOptions } from "./inference/servers/server-config.ts"
+export { openServer, type SingleServer } from "./inference/servers/open-server.ts"
+export type { ServerOptions, ServerType } from "./inference/servers/server-config.ts"
 
 // Environments: what authors write against.
 export { Environment, type Collected, type EnvironmentContext, type LogTable } from "./environment/environment.ts"

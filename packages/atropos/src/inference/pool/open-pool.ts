@@ -1,7 +1,8 @@
 import type { Tokenizer } from "../../chat/tokenizer.ts"
 import { AtroposError } from "../../runtime/errors.ts"
 import type { LogprobsMode, ReasoningOptions } from "../inference-server.ts"
-import { openServer, type ServerType } from "../servers/open-server.ts"
+import { openServer } from "../servers/open-server.ts"
+import type { ServerType } from "../servers/server-config.ts"
 import { ServerPool, type ServerPoolOptions } from "./server-pool.ts"
 
 /** One server as configuration describes it; defaults are the configuration's own. */

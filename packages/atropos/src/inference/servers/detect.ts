@@ -1,7 +1,6 @@
 import { isObject } from "../transport/read.ts"
 import { ServerConnection } from "./connection.ts"
-import type { ServerType } from "./open-server.ts"
-import type { ServerOptions } from "./server-config.ts"
+import type { ServerOptions, ServerType } from "./server-config.ts"
 
 /**
  * What kind of server answers at an address, by what it says of itself. Rejects when nothing answers; a server

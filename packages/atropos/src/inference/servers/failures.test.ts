@@ -6,7 +6,8 @@ import type { RequestOptions } from "../inference-server.ts"
 import type { StubFault } from "../stub/faults.ts"
 import { createModelStub, type ModelStub } from "../stub/model-stub.ts"
 import type { StubDialect } from "../stub/routes/context.ts"
-import { openServer, type ServerType, type SingleServer } from "./open-server.ts"
+import { openServer, type SingleServer } from "./open-server.ts"
+import type { ServerType } from "./server-config.ts"
 
 const opened: { close(): Promise<void> }[] = []
 afterEach(async () => {

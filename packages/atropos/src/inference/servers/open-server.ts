@@ -1,12 +1,9 @@
 import type { CallOptions, InferenceServer } from "../inference-server.ts"
 import { OpenAiCompatibleServer } from "./openai-compatible.ts"
-import type { ServerOptions } from "./server-config.ts"
+import type { ServerOptions, ServerType } from "./server-config.ts"
 import { SglangServer } from "./sglang.ts"
 import { TrlServer } from "./trl.ts"
 import { VllmServer } from "./vllm.ts"
-
-/** What `server_type` says; whether a vLLM is stock or the original's own is found out. */
-export type ServerType = "openai" | "vllm" | "sglang" | "trl"
 
 /** A single server, as against a pool. */
 export interface SingleServer extends InferenceServer {

@@ -68,8 +68,12 @@ test("has no token ids, and says where they are to be had", async () => {
   const { server } = await start()
   const failure = { code: "inference-unsupported", retryable: false }
   await expect(server.completeTokens([1], { maxTokens: 1 })).rejects.toMatchObject(failure)
-  await expect(server.completeTokens([1], { maxTokens: 1 })).rejects.toThrow(/set server_type/)
-  await expect(server.promptLogprobs()).rejects.toMatchObject(failure)
+  await expect(server.promptLogprobs()).rejects.toThrow(/exact tokens need vLLM, SGLang or TRL/)
+})
+
+test("of a server that has token ids says what to configure", async () => {
+  const { server } = await start({ dialect: "sglang" })
+  await expect(server.completeTokens([1], { maxTokens: 1 })).rejects.toThrow(/set server_type to sglang/)
 })
 
 test("a provider without a list of models is alive", async () => {

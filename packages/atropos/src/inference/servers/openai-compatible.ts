@@ -12,6 +12,7 @@ import { applyReasoning, isOfficialOpenAi } from "../reasoning.ts"
 import { samplingDepartures } from "../sampling.ts"
 import { isAtroposError } from "../../runtime/errors.ts"
 import { probeTimeoutMs, ServerConnection } from "./connection.ts"
+import { detectServerType } from "./detect.ts"
 import { readChatAnswer } from "./openai-answers.ts"
 import { chatFields, givenSampling } from "./openai-bodies.ts"
 import { askMessages } from "./messages-api.ts"
@@ -65,12 +66,12 @@ export class OpenAiCompatibleServer implements InferenceServer {
     return this.#ask("/completions", body, sampling, options)
   }
 
-  completeTokens(_prompt: readonly number[], _sampling: SamplingOptions): Promise<TokenCompletions> {
-    return Promise.reject(this.#noIds())
+  async completeTokens(_prompt: readonly number[], _sampling: SamplingOptions): Promise<TokenCompletions> {
+    throw await this.#noIds()
   }
 
-  promptLogprobs(): Promise<PromptLogprobs> {
-    return Promise.reject(this.#noIds())
+  async promptLogprobs(): Promise<PromptLogprobs> {
+    throw await this.#noIds()
   }
 
   async health(options: { signal?: AbortSignal } = {}): Promise<void> {
@@ -119,10 +120,15 @@ export class OpenAiCompatibleServer implements InferenceServer {
     })
   }
 
-  #noIds(): Error {
+  /** Often the server is one that has ids, and only configured as one that has not. */
+  async #noIds(): Promise<Error> {
+    const { apiKey } = this.#connection.options
+    const type = await detectServerType({ baseUrl: this.baseUrl, apiKey }).catch(() => "openai")
     return this.#connection.unsupported(
-      "tells no token ids",
-      "exact tokens need vLLM, SGLang or TRL: set server_type to what the server is",
+      "is configured as a server that tells no token ids",
+      type === "openai"
+        ? "exact tokens need vLLM, SGLang or TRL"
+        : `it says that it is ${type}: set server_type to ${type}`,
     )
   }
 }

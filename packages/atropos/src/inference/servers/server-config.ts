@@ -1,6 +1,9 @@
 import type { Tokenizer } from "../../chat/tokenizer.ts"
 import type { LogprobsMode, ReasoningOptions } from "../inference-server.ts"
 
+/** What `server_type` says; whether a vLLM is stock or the original's own is found out. */
+export type ServerType = "openai" | "vllm" | "sglang" | "trl"
+
 /** What an adapter is made of. */
 export interface ServerOptions {
   /** Used as given; routes are appended. The own routes of vLLM and SGLang stand beside its `/v1`. */
