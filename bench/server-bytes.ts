@@ -3,6 +3,7 @@
 import { gunzipSync } from "node:zlib"
 import { hash } from "node:crypto"
 import { formatRounds, measureRounds, median, type RatioResult } from "./server-bytes/measure.ts"
+import { measureOverHttp } from "./server-bytes/over-http.ts"
 import { createPayload } from "./server-bytes/payload.ts"
 import { prepareGroups } from "../packages/atropos/src/server/bytes/prepare-groups.ts"
 import { createJsCodec } from "../packages/atropos/src/server/bytes/scan/js-codec.ts"
@@ -16,6 +17,8 @@ const limits = { inflatedBytes: 2 ** 31, nesting: 400, sequencesPerGroup: 65_536
 const ratios: RatioResult[] = []
 
 for (const spacing of ["python", "compact"] as const) measureInProcess(spacing)
+ratios.push(...(await measureOverHttp({ rounds: short ? 3 : 7, pushes: short ? 24 : 80 })))
+console.log()
 for (const { name, ratio, target } of ratios) {
   console.log(`${name.padEnd(60)} ${ratio.toFixed(2)}   (target ${target}) ${ratio >= target ? "met" : "MISSED"}`)
 }

@@ -10,7 +10,7 @@ export interface BodyLimits {
 }
 
 export type CollectedBody =
-  | { outcome: "whole"; body: Uint8Array<ArrayBuffer> }
+  | { outcome: "whole"; body: Uint8Array }
   | { outcome: "refused"; refusal: Refusal }
   /** The client went away: nobody is left to answer. */
   | { outcome: "aborted" }
@@ -20,10 +20,12 @@ const largestPooled = 16 * 1024 * 1024
 
 /**
  * Buffers for request bodies. Each body is read into one buffer of a power of two, which goes back when the body has
- * been dealt with: allocating megabytes anew for each push would cost more than reading them.
+ * been dealt with: allocating megabytes anew for each push would cost more than reading them. The memory is shared, so
+ * that another thread looks at a body without a hand-over; only buffers too large to keep are not, since those are
+ * freed when they have been handed over, and shared ones only when every thread has let go of them.
  */
 export class BodyPool {
-  private readonly idle = new Map<number, ArrayBuffer[]>()
+  private readonly idle = new Map<number, ArrayBufferLike[]>()
   private idleBytes = 0
   private readonly maxIdleBytes: number
 
@@ -31,20 +33,24 @@ export class BodyPool {
     this.maxIdleBytes = maxIdleBytes
   }
 
-  take(bytes: number): ArrayBuffer {
+  take(bytes: number): ArrayBufferLike {
     const size = Math.max(smallestBuffer, 2 ** Math.ceil(Math.log2(Math.max(bytes, 1))))
     if (size > largestPooled) return new ArrayBuffer(bytes)
     const buffer = this.idle.get(size)?.pop()
-    if (buffer === undefined) return new ArrayBuffer(size)
+    if (buffer === undefined) return new SharedArrayBuffer(size)
     this.idleBytes -= size
     return buffer
   }
 
-  /** Gives a buffer back; a detached one is forgotten. */
-  give(buffer: ArrayBuffer): void {
+  /** Gives a buffer back; what is not of the pool is forgotten. */
+  give(buffer: ArrayBufferLike): void {
     const size = buffer.byteLength
-    const pooled = size >= smallestBuffer && size <= largestPooled && Math.log2(size) % 1 === 0
-    if (!pooled || this.idleBytes + size > this.maxIdleBytes) return
+    const isPooled =
+      buffer instanceof SharedArrayBuffer &&
+      size >= smallestBuffer &&
+      size <= largestPooled &&
+      Math.log2(size) % 1 === 0
+    if (!isPooled || this.idleBytes + size > this.maxIdleBytes) return
     const idle = this.idle.get(size)
     if (idle === undefined) this.idle.set(size, [buffer])
     else idle.push(buffer)

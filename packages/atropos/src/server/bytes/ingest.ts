@@ -43,16 +43,18 @@ export function createIngest(limits: IngestLimits, options: IngestOptions = {}):
       const { body, kind, gzip, json, recycle } = request
       const inline = prepareInline(request)
       if (inline === null) {
-        const owned = recycle !== undefined && hasOwnMemory(body) ? body : new Uint8Array(body)
-        return pool.run({ kind, gzip, json, body: owned }, (buffer) => recycle?.(buffer))
+        const lent = recycle === undefined ? copyToSharedMemory(body) : body
+        return pool.run({ kind, gzip, json, body: lent }, () => recycle?.(body.buffer))
       }
-      if (body.buffer instanceof ArrayBuffer) recycle?.(body.buffer)
+      recycle?.(body.buffer)
       return inline
     },
     close: () => pool.close(),
   }
 }
 
-function hasOwnMemory(body: Uint8Array): body is Uint8Array<ArrayBuffer> {
-  return body.buffer instanceof ArrayBuffer
+function copyToSharedMemory(body: Uint8Array): Uint8Array {
+  const copy = new Uint8Array(new SharedArrayBuffer(body.length))
+  copy.set(body)
+  return copy
 }

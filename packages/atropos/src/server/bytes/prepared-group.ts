@@ -36,10 +36,10 @@ export interface IngestRequest {
   /** Content-Type is JSON; otherwise the body is refused as the wire contract says. */
   json: boolean
   /**
-   * Takes the body's memory back when nobody looks at it any more. With it the body may travel to another thread,
-   * and the caller must not touch it again; without it large bodies are copied.
+   * Takes the body's memory back when nobody looks at it any more. With it the caller must not touch the body again:
+   * it is looked at, or goes for good, in another thread. Without it large bodies are copied.
    */
-  recycle?: (buffer: ArrayBuffer) => void
+  recycle?: (buffer: ArrayBufferLike) => void
 }
 
 export interface IngestLimits {

@@ -5,11 +5,10 @@ export interface WorkerSetup {
   limits: IngestLimits
 }
 
-/** One body for a worker; its memory travels with it. */
-export type Job = Omit<IngestRequest, "recycle" | "body"> & { body: Uint8Array<ArrayBuffer> }
+/** One body for a worker. Memory that is not shared travels with it, and does not come back. */
+export type Job = Omit<IngestRequest, "recycle">
 
-/** The result, and the body's memory back. */
 export type JobDone =
-  | { outcome: "result"; result: IngestResult; buffer: ArrayBuffer }
+  | { outcome: "result"; result: IngestResult }
   /** A fault of ours: the worker goes on with the next job. */
-  | { outcome: "failed"; message: string; buffer: ArrayBuffer }
+  | { outcome: "failed"; message: string }

@@ -16,7 +16,8 @@ export interface WorkerPoolOptions {
 
 interface Entry {
   job: Job
-  recycle: (buffer: ArrayBuffer) => void
+  /** Called when no thread looks at the body any more. */
+  settled: () => void
   resolve: (result: IngestResult) => void
   reject: (error: Error) => void
 }
@@ -38,12 +39,12 @@ export class WorkerPool {
     this.options = options
   }
 
-  run(job: Job, recycle: (buffer: ArrayBuffer) => void): Promise<IngestResult> {
+  run(job: Job, settled: () => void = () => {}): Promise<IngestResult> {
     return new Promise((resolve, reject) => {
-      const entry = { job, recycle, resolve, reject }
+      const entry = { job, settled, resolve, reject }
       if (this.closed) reject(closedError())
       else if (this.waiting.length > 0 && this.waitingBytes + job.body.length > this.options.waitingBytes) {
-        recycle(job.body.buffer)
+        settled()
         reject(overloadedError(this.waitingBytes))
       } else {
         this.waiting.push(entry)
@@ -69,7 +70,8 @@ export class WorkerPool {
       if (entry === undefined) return
       this.waitingBytes -= entry.job.body.length
       this.busy.set(worker, entry)
-      worker.postMessage(entry.job, [entry.job.body.buffer])
+      const { buffer } = entry.job.body
+      worker.postMessage(entry.job, buffer instanceof ArrayBuffer ? [buffer] : [])
     }
   }
 
@@ -94,7 +96,7 @@ export class WorkerPool {
     this.busy.delete(worker)
     this.idle.push(worker)
     if (entry !== undefined) {
-      entry.recycle(done.buffer)
+      entry.settled()
       if (done.outcome === "result") entry.resolve(done.result)
       else entry.reject(failedError(done.message))
     }
@@ -106,6 +108,7 @@ export class WorkerPool {
     this.busy.delete(worker)
     const index = this.idle.indexOf(worker)
     if (index >= 0) this.idle.splice(index, 1)
+    entry?.settled()
     entry?.reject(this.closed ? closedError() : failedError(describe(cause), cause))
     if (!this.closed) this.dispatch()
   }
