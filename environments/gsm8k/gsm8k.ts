@@ -1,9 +1,11 @@
 // Grade-school word problems: think, then give the number in a box. The README has the task, the reward and the metrics.
 import {
   afterThink,
+  type DatasetFields,
   datasetFields,
   deepThinkingPrompt,
   defineEnvironment,
+  type EnvironmentDefinition,
   environmentRows,
   type InferenceMessage,
   type MathItem,
@@ -49,7 +51,8 @@ export function isRight(row: Gsm8kRow, reply: string): boolean | undefined {
 
 const columns = ["question", "answer"]
 
-const gsm8k = defineEnvironment<Gsm8kRow, import("atropos-rl").DatasetFields>({
+/** The environment in its short form, for variants of it. */
+export const gsm8kDefinition: EnvironmentDefinition<Gsm8kRow, DatasetFields> = {
   name: "gsm8k",
   description: "Grade-school word problems, answered with a number in a box",
   config: datasetFields,
@@ -95,7 +98,7 @@ const gsm8k = defineEnvironment<Gsm8kRow, import("atropos-rl").DatasetFields>({
       }
     },
   },
-})
+}
 
 /** What was read as the answer, as text. */
 function describe(items: readonly MathItem[]): string | null {
@@ -103,6 +106,8 @@ function describe(items: readonly MathItem[]): string | null {
   if (item === undefined) return null
   return item.kind === "text" ? item.text : item.source
 }
+
+const gsm8k = defineEnvironment(gsm8kDefinition)
 
 export default gsm8k
 
