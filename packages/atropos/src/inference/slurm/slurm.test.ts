@@ -1,5 +1,8 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import fc from "fast-check"
-import { expect, test } from "vitest"
+import { expect, test, vi } from "vitest"
 
 import { discoverSlurmServers } from "./discover-servers.ts"
 import { expandNodeList } from "./node-list.ts"
@@ -59,4 +62,17 @@ test.each([
   [{ SLURM_JOB_NODELIST: "a", INFER_TP: "two" }, /whole number >= 1, received "two"/],
 ])("says what is wrong with %o", async (environment, message) => {
   await expect(discoverSlurmServers({ environment })).rejects.toThrow(message)
+})
+
+test("asks scontrol where there is one", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "scontrol-"))
+  await writeFile(join(folder, "scontrol"), '#!/bin/sh\necho "$1 $2 $3" >&2\necho said-by-scontrol\n', { mode: 0o755 })
+  vi.stubEnv("PATH", `${folder}:${process.env["PATH"]}`)
+  try {
+    const environment = { SLURM_JOB_NODELIST: "gpu[1-2]", INFER_TP: "8" }
+    expect(await discoverSlurmServers({ environment })).toEqual(["http://said-by-scontrol:9000/v1"])
+  } finally {
+    vi.unstubAllEnvs()
+    await rm(folder, { recursive: true })
+  }
 })
