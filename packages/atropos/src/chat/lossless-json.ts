@@ -183,10 +183,6 @@ export function toPlainJson(value: LosslessJson): unknown {
   if (typeof value === "bigint") return Number(value)
   if (value instanceof JsonFloat) return value.value
   if (Array.isArray(value)) return value.map(toPlainJson)
-  if (value instanceof Map) {
-    const object: Record<string, unknown> = {}
-    for (const [key, item] of value) object[key] = toPlainJson(item)
-    return object
-  }
+  if (value instanceof Map) return Object.fromEntries([...value].map(([key, item]) => [key, toPlainJson(item)]))
   return value
 }

@@ -1,6 +1,7 @@
 import { AtroposError } from "../../runtime/errors.ts"
-import { compileBody } from "./interpret/statements.ts"
-import { Output, Scope } from "./interpret/frame.ts"
+import { compileFrame } from "./interpret/statements.ts"
+import { Output, Scope, type Execute, type Frame } from "./interpret/frame.ts"
+import { TemplateReference } from "./interpret/self.ts"
 import { parseTemplate } from "./language/parser.ts"
 import { Budget, defaultLimits, type RenderLimits } from "./values/budget.ts"
 import { toValue, type TemplateInput } from "./values/convert.ts"
@@ -27,8 +28,9 @@ export interface Template {
 
 /** Compiles a template; one that Python would not compile is an error with code `bad-template`. */
 export function compileTemplate(source: string): Template {
+  const blocks = new Map<string, Execute>()
   const body = guarded("bad-template", () =>
-    compileBody(parseTemplate(source), { soft: false, inLoop: false, blocks: new Set() }),
+    compileFrame(parseTemplate(source), { soft: false, inLoop: false, blocks, known: new Set() }),
   )
   return {
     source,
@@ -43,7 +45,9 @@ export function compileTemplate(source: string): Template {
           if (value !== undefined) given.values.set(name, toValue(value))
         const root = new Scope(given)
         const output = new Output(runtime)
-        body({ scope: root, root, output, runtime })
+        const frame: Frame = { scope: root, root, output, runtime }
+        given.values.set("self", new TemplateReference(blocks, frame))
+        body(frame)
         return output.text
       })
     },

@@ -1,3 +1,4 @@
+import { namesInArguments, namesInExpression } from "../language/expression-names.ts"
 import type { CallArguments, Expression, FilterUse, Statement, Target } from "../language/syntax.ts"
 
 /** Which of `names` a body reads before it sets them; Jinja decides by that what a macro is given. */
@@ -81,10 +82,7 @@ class NameVisitor {
   }
 
   #arguments(args: CallArguments): void {
-    for (const value of args.positional) this.#expression(value)
-    for (const [, value] of args.named) this.#expression(value)
-    this.#optional(args.spread)
-    this.#optional(args.namedSpread)
+    namesInArguments(args, this.#note)
   }
 
   #optional(node: Expression | undefined): void {
@@ -92,53 +90,10 @@ class NameVisitor {
   }
 
   #expression(node: Expression): void {
-    switch (node.kind) {
-      case "constant":
-        return
-      case "name":
-        if (this.#open.has(node.name)) this.#read.add(node.name)
-        return
-      case "list":
-      case "tuple":
-        for (const item of node.items) this.#expression(item)
-        return
-      case "dict":
-        for (const entry of node.entries) for (const part of entry) this.#expression(part)
-        return
-      case "attribute":
-        return this.#expression(node.of)
-      case "item":
-        this.#expression(node.of)
-        return this.#expression(node.key)
-      case "slice":
-        this.#expression(node.of)
-        for (const part of [node.start, node.stop, node.step]) this.#optional(part)
-        return
-      case "call":
-        this.#expression(node.callee)
-        return this.#arguments(node.args)
-      case "filter":
-      case "test":
-        this.#expression(node.input)
-        return this.#arguments(node.args)
-      case "unary":
-        return this.#expression(node.operand)
-      case "binary":
-      case "and":
-      case "or":
-        this.#expression(node.left)
-        return this.#expression(node.right)
-      case "compare":
-        this.#expression(node.first)
-        for (const { operand } of node.rest) this.#expression(operand)
-        return
-      case "concat":
-        for (const part of node.parts) this.#expression(part)
-        return
-      case "conditional":
-        this.#expression(node.whenTrue)
-        this.#expression(node.test)
-        return this.#optional(node.otherwise)
-    }
+    namesInExpression(node, this.#note)
+  }
+
+  readonly #note = (name: string): void => {
+    if (this.#open.has(name)) this.#read.add(name)
   }
 }

@@ -3,8 +3,9 @@ import type { FilterUse, ForStatement, Statement, Target } from "../language/syn
 import { TemplateFailure, typeError, valueError } from "../values/errors.ts"
 import { isTrue, iterate } from "../values/iterate.ts"
 import { toText } from "../values/show.ts"
-import { Arguments, Namespace, PythonIterator, type Value } from "../values/value.ts"
+import { Arguments, Namespace, PythonIterator, Undefined, type Value } from "../values/value.ts"
 import { call, compileArguments, compileExpression, compileFilter } from "./expressions.ts"
+import { frameNames, targetNames } from "./frame-names.ts"
 import { capture, Scope, withScope, type Execute, type Frame, type Signal } from "./frame.ts"
 import { LoopContext } from "./loop.ts"
 import { Macro, macroParts } from "./macro.ts"
@@ -13,11 +14,26 @@ import { Macro, macroParts } from "./macro.ts"
 export interface Place {
   soft: boolean
   inLoop: boolean
-  /** Names of blocks seen so far. */
-  blocks: Set<string>
+  /** The template's blocks, found so far. */
+  blocks: Map<string, Execute>
+  /** Names that the blocks of variables around this one read or set. */
+  known: ReadonlySet<string>
 }
 
-export function compileBody(statements: readonly Statement[], place: Place): Execute {
+/** A whole template, or another body that has variables of its own. */
+export function compileFrame(statements: readonly Statement[], place: Place, given: readonly string[] = []): Execute {
+  const { touched, setFirst } = frameNames(statements, given)
+  const unset = [...setFirst]
+    .filter((name) => !place.known.has(name))
+    .map((name) => [name, new Undefined(`'${name}' is undefined`)] as const)
+  const body = compileBody(statements, { ...place, soft: false, known: new Set([...place.known, ...touched]) })
+  return (frame) => {
+    for (const [name, value] of unset) frame.scope.values.set(name, value)
+    return body(frame)
+  }
+}
+
+function compileBody(statements: readonly Statement[], place: Place): Execute {
   const steps = statements.map((statement) => compileStatement(statement, place))
   return (frame) => {
     for (let i = 0; i < steps.length; i += 1) {
@@ -71,7 +87,7 @@ function compileStatement(node: Statement, place: Place): Execute {
       return act((frame) => assign(frame, value(frame)))
     }
     case "set-block": {
-      const body = compileBody(node.body, { ...place, soft: false })
+      const body = compileFrame(node.body, place)
       const apply = compileFilters(node.filters, place)
       const assign = compileTarget(node.target)
       return (frame) => {
@@ -82,7 +98,7 @@ function compileStatement(node: Statement, place: Place): Execute {
       }
     }
     case "filter-block": {
-      const body = compileBody(node.body, { ...place, soft: false })
+      const body = compileFrame(node.body, place)
       const apply = compileFilters(node.filters, place)
       return (frame) => {
         const result = capture(frame, new Scope(frame.scope), body)
@@ -94,7 +110,7 @@ function compileStatement(node: Statement, place: Place): Execute {
     case "with": {
       const values = node.values.map((value) => compileExpression(value, place.soft))
       const targets = node.targets.map(compileTarget)
-      const body = compileBody(node.body, { ...place, soft: false })
+      const body = compileFrame(node.body, place, node.targets.flatMap(targetNames))
       return (frame) => {
         const inner = withScope(frame, new Scope(frame.scope))
         targets.forEach((assign, index) => assign(inner, values[index]?.(frame) ?? null))
@@ -120,19 +136,20 @@ function compileStatement(node: Statement, place: Place): Execute {
     }
     case "generation": {
       // Marks the assistant's text for Python's masks; it prints its body, in variables of its own.
-      const body = compileBody(node.body, { ...place, soft: false, inLoop: false })
+      const body = compileFrame(node.body, { ...place, inLoop: false })
       return act((frame) => body(withScope(frame, new Scope(frame.scope))))
     }
     case "block": {
       if (place.blocks.has(node.name))
         throw new TemplateFailure("TemplateSyntaxError", `block '${node.name}' defined twice`, node.line)
-      place.blocks.add(node.name)
-      const body = compileBody(node.body, { ...place, soft: false, inLoop: false })
-      return (frame) => {
+      const body = compileFrame(node.body, { ...place, inLoop: false, known: new Set() })
+      const run: Execute = (frame) => {
         if (node.required) throw new TemplateFailure("TemplateError", `Required block '${node.name}' not found`)
         body(withScope(frame, new Scope(node.scoped ? frame.scope : frame.root)))
         return undefined
       }
+      place.blocks.set(node.name, run)
+      return run
     }
     case "break":
     case "continue": {
@@ -157,7 +174,8 @@ function compileMacro(
   node: Statement & { kind: "macro" | "call-block" },
   place: Place,
 ): ReturnType<typeof macroParts> {
-  const body = compileBody(node.body, { ...place, soft: false, inLoop: false })
+  const given = [...node.signature.parameters, "caller", "kwargs", "varargs"]
+  const body = compileFrame(node.body, { ...place, inLoop: false }, given)
   const defaults = node.signature.defaults.map((value) => compileExpression(value, false))
   return macroParts(name, node.signature, node.body, defaults, body, node.line)
 }
@@ -198,8 +216,8 @@ function compileFor(node: ForStatement, place: Place): Execute {
   const iterable = compileExpression(node.iterable, place.soft)
   const assign = compileTarget(node.target)
   const filter = node.filter === undefined ? undefined : compileExpression(node.filter, false)
-  const body = compileBody(node.body, { ...place, soft: false, inLoop: true })
-  const otherwise = compileBody(node.otherwise, { ...place, soft: false })
+  const body = compileFrame(node.body, { ...place, inLoop: true }, [...targetNames(node.target), "loop"])
+  const otherwise = compileFrame(node.otherwise, place)
 
   const passing = function* (frame: Frame, items: Iterable<Value>): IterableIterator<Value> {
     for (const item of items) {
@@ -221,15 +239,17 @@ function compileFor(node: ForStatement, place: Place): Execute {
           })
       : undefined
     const loop = new LoopContext(counted, source, depth0, frame.runtime, recurse)
+    // Jinja notes that the loop ran at the end of its body: where every round breaks off before, `else` is run too.
     let ran = false
     for (let item = loop.next(); item !== undefined; item = loop.next()) {
-      ran = true
       frame.runtime.budget.spend(1)
       const scope = new Scope(frame.scope)
       const inner = withScope(frame, scope)
       scope.values.set("loop", loop)
       assign(inner, item)
-      if (body(inner) === "break") break
+      const signal = body(inner)
+      if (signal === undefined) ran = true
+      if (signal === "break") break
     }
     return ran ? undefined : otherwise(withScope(frame, new Scope(frame.scope)))
   }

@@ -116,4 +116,5 @@ export const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>([
   unsupported("pprint"),
   unsupported("random"),
   unsupported("urlize"),
+  unsupported("wordwrap"),
 ])

@@ -1,6 +1,6 @@
 import type { Runtime } from "../runtime.ts"
 import { TemplateFailure, typeError, valueError } from "../values/errors.ts"
-import { isTrue, iterate } from "../values/iterate.ts"
+import { isTrue, iterate, lengthOf } from "../values/iterate.ts"
 import { escapeMarkup, stripTags } from "../values/markup.ts"
 import { percentFormat } from "../values/percent-format.ts"
 import { toText } from "../values/show.ts"
@@ -65,69 +65,16 @@ const truncate: Filter = (input, args) => {
     "end",
     "leeway",
   ])
-  const text = neededText("truncate", input)
   const length = integerArgument("truncate", lengthValue, 255)
   const end = textArgument("truncate", endValue, "...")
   const leeway = leewayValue === null ? 5 : integerArgument("truncate", leewayValue, 5)
   if (length < textLength(end) || leeway < 0) throw valueError("truncate: the length has no room for the end mark")
-  if (textLength(text) <= length + leeway) return input
+  if ((lengthOf(input) ?? Number.POSITIVE_INFINITY) <= length + leeway) return input
+  const text = neededText("truncate", input)
   const cut = text.slice(0, unitOffset(text, length - textLength(end)))
   if (isTrue(killWords)) return cut + end
   const space = cut.lastIndexOf(" ")
   return (space < 0 ? cut : cut.slice(0, space)) + end
-}
-
-/** Breaks lines at blanks (and after hyphens inside words), as textwrap does with whitespace kept. */
-const wordWrap: Filter = (input, args, runtime) => {
-  const [widthValue, breakLong = true, wrapValue, hyphens = true] = args.bind("wordwrap", [
-    "width",
-    "break_long_words",
-    "wrapstring",
-    "break_on_hyphens",
-  ])
-  const width = integerArgument("wordwrap", widthValue, 79)
-  if (width <= 0) throw valueError("invalid width (must be > 0)")
-  const joiner = wrapValue === null ? "\n" : textArgument("wordwrap", wrapValue, "\n")
-  const lines = splitLines(neededText("wordwrap", input)).map((line) =>
-    wrapLine(line, width, isTrue(breakLong), isTrue(hyphens)).join(joiner),
-  )
-  const result = lines.join(joiner)
-  runtime.budget.text(result.length)
-  return result
-}
-
-function wrapLine(line: string, width: number, breakLong: boolean, hyphens: boolean): string[] {
-  const chunks = line
-    .split(/([\t\n\v\f\r ]+)/)
-    .flatMap((part) => (hyphens ? part.split(/(?<=[^\s\d\W]{2}-)(?=[^\s\d\W]{2})/u) : [part]))
-    .filter((part) => part !== "")
-    .toReversed()
-  const lines: string[] = []
-  while (chunks.length > 0) {
-    if (lines.length > 0 && chunks.at(-1)?.trim() === "") chunks.pop()
-    const current: string[] = []
-    let length = 0
-    for (let next = chunks.at(-1); next !== undefined && length + textLength(next) <= width; next = chunks.at(-1)) {
-      current.push(next)
-      length += textLength(next)
-      chunks.pop()
-    }
-    const long = chunks.at(-1)
-    if (long !== undefined && textLength(long) > width) {
-      const room = Math.max(1, width - length)
-      if (breakLong) {
-        const at = unitOffset(long, room)
-        current.push(long.slice(0, at))
-        chunks[chunks.length - 1] = long.slice(at)
-      } else if (current.length === 0) {
-        current.push(long)
-        chunks.pop()
-      }
-    }
-    if (current.at(-1)?.trim() === "") current.pop()
-    if (current.length > 0) lines.push(current.join(""))
-  }
-  return lines
 }
 
 const toJson: Filter = (input, args, runtime) => {
@@ -176,12 +123,13 @@ const urlEncode: Filter = (input, args, runtime) => {
   if (text !== undefined) return quoteUrl(text, false)
   if (!(Array.isArray(input) || input instanceof Dict || input instanceof Tuple))
     return quoteUrl(toText(input, runtime), false)
-  const pairs = input instanceof Dict ? [...input.entries()] : [...iterate(input)].map((pair) => [...iterate(pair)])
+  const pairs: readonly (readonly Value[])[] =
+    input instanceof Dict ? [...input.entries()] : [...iterate(input)].map((pair) => [...iterate(pair)])
   return pairs
-    .map(
-      ([key = null, value = null]) =>
-        `${quoteUrl(toText(key, runtime), true)}=${quoteUrl(toText(value, runtime), true)}`,
-    )
+    .map(([key, value, ...more]) => {
+      if (key === undefined || value === undefined || more.length > 0) throw valueError("urlencode wants pairs")
+      return `${quoteUrl(toText(key, runtime), true)}=${quoteUrl(toText(value, runtime), true)}`
+    })
     .join("&")
 }
 
@@ -238,7 +186,6 @@ export const textFilters: readonly (readonly [string, Filter])[] = [
   ],
   ["indent", indent],
   ["truncate", truncate],
-  ["wordwrap", wordWrap],
   [
     "wordcount",
     (input, args, runtime) => {

@@ -86,7 +86,7 @@ function ownAttribute(value: Value, name: string, runtime: Runtime): Value | und
 }
 
 function methodOf(value: Value, name: string): Value | undefined {
-  if (value instanceof Undefined) return undefined
+  if (value instanceof Undefined) return alwaysDunder.has(name) ? unsafe(name) : undefined
   if (name.startsWith("__") && name.endsWith("__") && name.length > 4) {
     // Python has them on every object; the sandbox hands out none.
     return alwaysDunder.has(name) ? unsafe(name) : undefined
@@ -98,7 +98,7 @@ function methodOf(value: Value, name: string): Value | undefined {
     const markup = value instanceof Markup
     return new Callable(name, (args, runtime) => {
       const result = method(args, runtime)
-      return markup && typeof result === "string" ? new Markup(result) : result
+      return markup ? toMarkup(result) : result
     })
   }
   if (Array.isArray(value)) {
@@ -118,6 +118,13 @@ function methodOf(value: Value, name: string): Value | undefined {
   if (value instanceof Range && (name === "start" || name === "stop" || name === "step")) return value[name]
   if (typeof value === "number" || asInteger(value) !== undefined) return numberAttributes(value, name)
   return undefined
+}
+
+/** What methods of HTML text give is HTML text too. */
+function toMarkup(result: Value): Value {
+  if (typeof result === "string") return new Markup(result)
+  if (Array.isArray(result)) return result.map(toMarkup)
+  return result instanceof Tuple ? new Tuple(result.items.map(toMarkup)) : result
 }
 
 const alwaysDunder = new Set(
@@ -160,7 +167,7 @@ function at<T>(items: { readonly length: number; readonly [index: number]: T }, 
   return found < 0n || found >= BigInt(items.length) ? undefined : items[Number(found)]
 }
 
-/** `value[start:stop:step]`; null stands for a part left out. Undefined where the value cannot be sliced. */
+/** `value[start:stop:step]`; null stands for a part left out. Slices are Python's own, so they raise. */
 export function getSlice(value: Value, start: Value, stop: Value, step: Value, runtime: Runtime): Value {
   if (value instanceof Undefined) throw value.fail()
   const text = asText(value)
@@ -174,8 +181,7 @@ export function getSlice(value: Value, start: Value, stop: Value, step: Value, r
           : undefined
   const indices = sliceBounds(start, stop, step)
   if (items === undefined && value instanceof Range) return sliceRange(value, indices)
-  if (items === undefined || indices === undefined)
-    return new Undefined(`${typeName(value)} object has no such element`)
+  if (items === undefined) throw typeError(`'${typeName(value)}' object is not subscriptable by a slice`)
   const [first, last, by] = clamp(items.length, indices)
   if (typeof items === "string" && by === 1) {
     const part = items.slice(first, Math.max(first, last))
@@ -199,9 +205,10 @@ interface SliceBounds {
   step: bigint
 }
 
-/** Undefined where Python raises TypeError (which a lookup turns into an undefined value). */
-function sliceBounds(start: Value, stop: Value, step: Value): SliceBounds | undefined {
-  for (const part of [start, stop, step]) if (part !== null && asInteger(part) === undefined) return undefined
+function sliceBounds(start: Value, stop: Value, step: Value): SliceBounds {
+  for (const part of [start, stop, step])
+    if (part !== null && asInteger(part) === undefined)
+      throw typeError("slice indices must be integers or None or have an __index__ method")
   const by = step === null ? 1n : (asInteger(step) ?? 1n)
   if (by === 0n) throw valueError("slice step cannot be zero")
   return { start: asInteger(start), stop: asInteger(stop), step: by }
@@ -219,8 +226,7 @@ function clamp(length: number, { start, stop, step }: SliceBounds): [first: numb
   return step > 0n ? [limit(start, 0n), limit(stop, size), by] : [limit(start, size - 1n), limit(stop, -1n), by]
 }
 
-function sliceRange(range: Range, bounds: SliceBounds | undefined): Value {
-  if (bounds === undefined) return new Undefined("range object has no such element")
+function sliceRange(range: Range, bounds: SliceBounds): Value {
   const [first, last, by] = clamp(Number(range.length), bounds)
   return new Range(
     range.start + BigInt(first) * range.step,

@@ -52,6 +52,7 @@ export function formatValue(value: Value, specText: string, runtime: Runtime): s
 function formatText(text: string, spec: FormatSpec): string {
   if (spec.type !== "" && spec.type !== "s")
     throw valueError(`Unknown format code '${spec.type}' for object of type 'str'`)
+  if (spec.grouping !== "") throw valueError(`Cannot specify '${spec.grouping}' with 's'.`)
   if (spec.align === "=") throw valueError("'=' alignment not allowed in string format specifier")
   const cut =
     spec.precision !== undefined && spec.precision < textLength(text)

@@ -48,6 +48,26 @@ export function floorDivide(left: bigint, right: bigint): bigint {
   return left % right !== 0n && left < 0n !== right < 0n ? quotient - 1n : quotient
 }
 
+/** int / int, rounded once: the operands may be too long for floats. */
+export function divideIntegers(left: bigint, right: bigint): number {
+  if (isSafe(left) && isSafe(right)) return Number(left) / Number(right)
+  const negative = left < 0n !== right < 0n
+  const a = left < 0n ? -left : left
+  const b = right < 0n ? -right : right
+  // A quotient of at least 66 bits, whose last bit says whether anything was cut off.
+  const shift = 66 + b.toString(2).length - a.toString(2).length
+  const [top, bottom] = shift >= 0 ? [a << BigInt(shift), b] : [a, b << BigInt(-shift)]
+  const quotient = (top / bottom) | (top % bottom === 0n ? 0n : 1n)
+  const result = Number(quotient) / 2 ** shift
+  if (!Number.isFinite(result))
+    throw new TemplateFailure("OverflowError", "integer division result too large for a float")
+  return negative ? -result : result
+}
+
+function isSafe(value: bigint): boolean {
+  return value <= BigInt(Number.MAX_SAFE_INTEGER) && value >= BigInt(Number.MIN_SAFE_INTEGER)
+}
+
 /** Decimal text of a finite float with `digits` places, exactly rounded (ties to even), as `%.Nf` writes it. */
 export function fixedDigits(value: number, digits: number): string {
   const { numerator, denominator } = exactFraction(Math.abs(value))

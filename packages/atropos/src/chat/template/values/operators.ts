@@ -3,7 +3,7 @@ import type { Runtime } from "../runtime.ts"
 import { TemplateFailure, typeError } from "./errors.ts"
 import { escapeMarkup } from "./markup.ts"
 import { iterable } from "./iterate.ts"
-import { floorDivide, integerToFloat } from "./numbers.ts"
+import { divideIntegers, floorDivide, integerToFloat } from "./numbers.ts"
 import { percentFormat } from "./percent-format.ts"
 import { compareTexts } from "./text.ts"
 import { toText } from "./show.ts"
@@ -203,9 +203,10 @@ function repeatItems(items: readonly Value[], count: number, runtime: Runtime): 
 
 export function trueDivide(left: Value, right: Value): Value {
   if (isNumber(left) && isNumber(right)) {
-    const divisor = toFloat(right)
-    if (divisor === 0) throw divisionByZero()
-    return toFloat(left) / divisor
+    const a = asInteger(left)
+    const b = asInteger(right)
+    if (b === 0n || right === 0) throw divisionByZero()
+    return a !== undefined && b !== undefined ? divideIntegers(a, b) : toFloat(left) / toFloat(right)
   }
   failIfUndefined(left, right)
   throw unsupported("/", left, right)

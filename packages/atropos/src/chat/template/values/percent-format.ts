@@ -5,7 +5,7 @@ import { floatDigits } from "./format-spec.ts"
 import { integerToFloat, truncateFloat } from "./numbers.ts"
 import { escapeCode, toRepr, toText } from "./show.ts"
 import { textLength, unitOffset } from "./text.ts"
-import { asInteger, asText, Dict, Tuple, typeName, type Value } from "./value.ts"
+import { asInteger, asText, Dict, Range, Tuple, typeName, Undefined, type Value } from "./value.ts"
 
 const directive = /%(?:\(([^)]*)\))?([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+)?)?[hlL]?(.)?/gsu
 
@@ -52,8 +52,9 @@ export function percentFormat(format: string, values: Value, runtime: Runtime): 
     }
     return convert(value, code, flags, width, precision, runtime)
   })
-  // A mapping (or any value that is no tuple but has elements by key) may be left unused.
-  const mapping = values instanceof Dict || Array.isArray(values)
+  // What can be looked into by key may be left unused.
+  const mapping =
+    values instanceof Dict || values instanceof Undefined || values instanceof Range || Array.isArray(values)
   if (!usedMapping && !mapping && next < items.length)
     throw typeError("not all arguments converted during string formatting")
   return text

@@ -53,6 +53,7 @@ function objectRepr(value: Value[] | PythonObject, runtime: Runtime): string {
   if (value instanceof Markup) return `Markup(${textRepr(value.text)})`
   if (value instanceof Namespace) return `<Namespace ${dictRepr(value.values, runtime)}>`
   if (value instanceof PythonIterator) return `<${value.typeName} object>`
+  if (value instanceof Callable && value.typeName === "Macro") return `<Macro ${textRepr(value.name)}>`
   if (value instanceof Callable) return `<${value.typeName} ${value.name}>`
   return `<${value.typeName}>`
 }
