@@ -143,3 +143,6 @@ export type { HubDatasetOptions } from "./datasets/hub/hub-files.ts"
 export { openDataset, type DatasetOptions } from "./datasets/open-dataset.ts"
 export { packRows, type TaskPack } from "./datasets/packs/pack.ts"
 export { taskPacks } from "./datasets/packs/packs.ts"
+
+// The library's own zod, for configurations and tools.
+export { z } from "zod"

@@ -9,3 +9,4 @@ export {
 export { createStubTokenizer, stubTokenizerFiles } from "./inference/stub/tokenizer/stub-tokenizer.ts"
 export { ScriptedPolicy, type ScriptedCall, type ScriptedPolicyOptions } from "./environment/testing/scripted-policy.ts"
 export { openTrial, type Trial, type TrialOptions } from "./environment/testing/trial.ts"
+export { checkEnvironment, type CheckOptions, type CheckResult } from "./environment/check/check-environment.ts"

@@ -24,6 +24,14 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     summary: environmentSummaries.evaluate,
     load: async () => (await import("./environment/environment-commands.ts")).environmentCommand("evaluate"),
   },
+  init: {
+    summary: "Write a new environment with a passing test",
+    load: async () => (await import("./init.ts")).initCommand,
+  },
+  check: {
+    summary: environmentSummaries.check,
+    load: async () => (await import("./environment/check-command.ts")).checkCommand,
+  },
   stub: {
     summary: "Serve a fake model with the routes of real inference servers",
     load: async () => (await import("./stub.ts")).command,

@@ -51,6 +51,10 @@ export interface EnvironmentDefinition<Row, Own extends object = object> {
   ) => TrajectoryGroup | undefined
   /** A whole rollout, in place of `prompt` and `score`. */
   rollout?: (row: Row, rollout: Rollout<EnvironmentConfig & Own>) => Promise<RolloutResult | undefined>
+  /** What a perfect policy would answer, for `atropos check`. */
+  gold?: (row: Row, call: { turn: number; prompt: string }) => string
+  /** Rows for tests and `atropos check`, there without a network. */
+  examples?: readonly Row[]
   evaluation?: {
     rows: Given<Row, EnvironmentContext<EnvironmentConfig & Own>>
     /** @default temperature 0 */
@@ -142,6 +146,14 @@ export function defineEnvironment<Row, Own extends object = object>(
         samples,
         generationParameters: { ...sampling },
       }
+    }
+
+    override examples(): readonly Row[] {
+      return definition.examples ?? []
+    }
+
+    override goldAnswer(row: Row, call: { turn: number; prompt: string }): string | undefined {
+      return definition.gold?.(row, call)
     }
 
     override saveCheckpoint(): { iter: number } {

@@ -98,6 +98,16 @@ export abstract class Environment<Item = unknown, Config extends EnvironmentConf
     return {}
   }
 
+  /** Items for tests and `atropos check`, there without a network or `setup`. */
+  examples(): readonly Item[] {
+    return []
+  }
+
+  /** What a perfect policy would answer in this turn of an item, for `atropos check`; undefined when nobody knows. */
+  goldAnswer(_item: Item, _call: { turn: number; prompt: string }): string | undefined {
+    return undefined
+  }
+
   /** Frees what `setup` took. Called once at the end, also after a failure. */
   async cleanup(): Promise<void> {}
 }

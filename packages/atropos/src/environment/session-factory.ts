@@ -7,8 +7,11 @@ import { SingleTurnSession } from "../inference/session/single-turn-session.ts"
 import type { EnvironmentConfig } from "./config/environment-config.ts"
 import type { OpenSession } from "./rollouts/run-rollout.ts"
 
+type SessionPolicy = Pick<InferenceServer, "completeTokens" | "name">
+
 export interface SessionFactoryOptions {
-  policy: Pick<InferenceServer, "completeTokens" | "name">
+  /** What answers, perhaps another one for each session. */
+  policy: SessionPolicy | ((opened: { agent: string }) => SessionPolicy)
   tokenizer: Tokenizer
   config: EnvironmentConfig
   /** The trainer's max_token_len, which every sequence has to stay below; 0 or less: no limit. */
@@ -19,10 +22,10 @@ export interface SessionFactoryOptions {
 export function createSessionFactory(options: SessionFactoryOptions): OpenSession {
   const { policy, tokenizer, config } = options
   const render = createRenderer(tokenizer)
-  return ({ split, signal, random }) => {
+  return ({ agent, split, signal, random }) => {
     const maxTokenLen = options.maxTokenLen()
     return new SingleTurnSession({
-      server: policy,
+      server: typeof policy === "function" ? policy({ agent }) : policy,
       tokenizer,
       render,
       maxTokens: config.maxTokenLength,

@@ -65,7 +65,7 @@ test("a rollout that throws is data with its boundary, and its siblings go on", 
     expect(collected.failures.map((failure) => [describeFailure(failure), failure.retryable])).toEqual([
       [described, retryable],
     ])
-    expect(finished.toSorted()).toEqual([0, 2])
+    expect(new Set(finished)).toEqual(new Set([0, 2]))
     expect(collected.dropped).toMatchObject([{ reason: "rollout-failed", group: { sequences: [{}, {}] } }])
   }
 })

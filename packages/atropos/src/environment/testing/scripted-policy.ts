@@ -17,8 +17,12 @@ export interface ScriptedCall {
   prompt: string
   /** The messages, where the call was a chat. */
   messages?: readonly InferenceMessage[]
-  /** Counts the calls, from 0. */
+  /** Counts all calls, from 0. */
   index: number
+  /** Counts the calls of one session, from 0. */
+  turn: number
+  /** Whose session it was: `policy`, or another agent's name. */
+  agent: string
   sampling: Partial<SamplingOptions>
   split: "train" | "eval"
 }
@@ -31,15 +35,26 @@ export interface ScriptedPolicyOptions {
   version?: number
 }
 
+type BareCall = Omit<ScriptedCall, "index" | "turn" | "agent">
+
 /** An inference server whose answers a function gives, and that keeps what it was asked. */
 export class ScriptedPolicy implements InferenceServer {
   readonly name = "scripted policy"
   readonly baseUrl = "http://scripted.invalid/v1"
-  readonly calls: ScriptedCall[] = []
+  readonly calls: ScriptedCall[]
   readonly #options: ScriptedPolicyOptions
+  readonly #agent: string
+  #turns = 0
 
-  constructor(options: ScriptedPolicyOptions) {
+  constructor(options: ScriptedPolicyOptions, session: { agent?: string; calls?: ScriptedCall[] } = {}) {
     this.#options = options
+    this.#agent = session.agent ?? "policy"
+    this.calls = session.calls ?? []
+  }
+
+  /** The same policy for one session, whose calls are counted as its turns. */
+  forSession(agent: string): ScriptedPolicy {
+    return new ScriptedPolicy(this.#options, { agent, calls: this.calls })
   }
 
   async completeTokens(
@@ -94,7 +109,7 @@ export class ScriptedPolicy implements InferenceServer {
 
   async close(): Promise<void> {}
 
-  async #texts(call: Omit<ScriptedCall, "index">, signal: AbortSignal | undefined): Promise<ChatCompletions> {
+  async #texts(call: BareCall, signal: AbortSignal | undefined): Promise<ChatCompletions> {
     const choices = []
     for (let choice = 0; choice < (call.sampling.n ?? 1); choice++) {
       const text = await this.#answer(call, signal)
@@ -103,9 +118,9 @@ export class ScriptedPolicy implements InferenceServer {
     return { choices, logprobsMode: "raw", departures: [], usage: { promptTokens: 0, completionTokens: 0 } }
   }
 
-  async #answer(call: Omit<ScriptedCall, "index">, signal: AbortSignal | undefined): Promise<string> {
+  async #answer(call: BareCall, signal: AbortSignal | undefined): Promise<string> {
     signal?.throwIfAborted()
-    const counted = { ...call, index: this.calls.length }
+    const counted = { ...call, index: this.calls.length, turn: this.#turns++, agent: this.#agent }
     this.calls.push(counted)
     const answer = await this.#options.answer(counted)
     signal?.throwIfAborted()

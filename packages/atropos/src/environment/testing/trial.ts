@@ -18,6 +18,8 @@ export interface TrialOptions<Config extends EnvironmentConfig> {
   answer: (call: ScriptedCall) => string | Error | Promise<string | Error>
   /** What other inference servers answer, by name. */
   helpers?: Readonly<Record<string, (call: ScriptedCall) => string | Error | Promise<string | Error>>>
+  /** Takes items from `examples` and does without `setup`. @default false */
+  skipSetup?: boolean
   /** Over the environment's own defaults. */
   config?: Partial<Config>
   /** The trainer's max_token_len. @default no limit */
@@ -59,7 +61,7 @@ export async function openTrial<Item, Config extends EnvironmentConfig>(
   )
   const random = createRandom(options.seed ?? 1)
   const openSession = createSessionFactory({
-    policy,
+    policy: ({ agent }) => policy.forSession(agent),
     tokenizer,
     config,
     maxTokenLen: () => options.maxTokenLen ?? -1,
@@ -72,7 +74,7 @@ export async function openTrial<Item, Config extends EnvironmentConfig>(
     tokenizer,
     helpers: served,
   })
-  await environment.setup()
+  if (options.skipSetup !== true) await environment.setup()
   let items = 0
   return {
     environment,
