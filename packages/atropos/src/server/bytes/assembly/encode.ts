@@ -84,12 +84,24 @@ function pairOf(table: usize, pair: u64): u64 {
 }
 
 function encodePiece(table: usize, start: usize, from: usize, end: usize): void {
+  // Locals: globals live in memory, and every step waits for the one before.
+  let target = to
+  let hold = pending
+  let held = pendingBits
   while (from + 8 <= end) {
     const word = load<u64>(from)
     if (word == load<u64>(from - 5) || word == load<u64>(from - 4)) {
-      const copied = writeCopies(table, start, from, end)
-      if (copied > 0) {
-        from += copied
+      const distance: usize = word == load<u64>(from - 5) ? 5 : 4
+      const copies = countCopies(distance, start, from, end)
+      if (copies > 0) {
+        to = target
+        pending = hold
+        pendingBits = held
+        for (let count: usize = 0; count < copies; count++) writeSymbol(table, 281 + distance)
+        target = to
+        hold = pending
+        held = pendingBits
+        from += copies * COPY
         continue
       }
     }
@@ -103,26 +115,35 @@ function encodePiece(table: usize, start: usize, from: usize, end: usize): void 
     const back = (c & 0x3ffffff) | ((d & 0x3ffffff) << cBits)
     const frontBits = aBits + (b >> 26)
     const backBits = cBits + (d >> 26)
-    if (frontBits + backBits <= 56) write(front | (back << frontBits), frontBits + backBits)
-    else {
-      write(front, frontBits)
-      write(back, backBits)
+    hold |= front << held
+    held += frontBits
+    if (held + backBits > 63) {
+      store<u64>(target, hold)
+      target += <usize>(held >> 3)
+      hold >>= held & 56
+      held &= 7
     }
+    hold |= back << held
+    held += backBits
+    store<u64>(target, hold)
+    target += <usize>(held >> 3)
+    hold >>= held & 56
+    held &= 7
     from += 8
   }
+  to = target
+  pending = hold
+  pendingBits = held
   while (from < end) {
     writeSymbol(table, load<u8>(from))
     from++
   }
 }
 
-/** Writes as many copies of the pattern that ends here as come; the bytes they stand for. */
-function writeCopies(table: usize, start: usize, from: usize, end: usize): usize {
-  const distance: usize = load<u64>(from) == load<u64>(from - 5) ? 5 : 4
+/** How many copies of the pattern that ends at `from` come. */
+function countCopies(distance: usize, start: usize, from: usize, end: usize): usize {
   if (from - start < distance) return 0
   let same: usize = 8
   while (from + same + 8 <= end && load<u64>(from + same) == load<u64>(from + same - distance)) same += 8
-  const copies = same / COPY
-  for (let count: usize = 0; count < copies; count++) writeSymbol(table, 281 + distance)
-  return copies * COPY
+  return same / COPY
 }

@@ -52,27 +52,25 @@ function longRuns(mask: u64): u64 {
   return runs & (runs >> 15)
 }
 
-/** Copies `length` bytes without those whose bit in `blanks` is set. */
+/** Writes `length` bytes without those whose bit in `blanks` is set; where the next byte goes. */
 // @ts-ignore
 @inline
-function putWithout(from: usize, length: usize, blanks: u64, a: v128, b: v128, c: v128, d: v128): void {
+function putWithout(target: usize, from: usize, length: usize, blanks: u64, a: v128, b: v128, c: v128, d: v128): usize {
   if (blanks == 0) {
-    v128.store(out, a)
-    v128.store(out, b, 16)
-    v128.store(out, c, 32)
-    v128.store(out, d, 48)
-    setOut(out + length)
-    return
+    v128.store(target, a)
+    v128.store(target, b, 16)
+    v128.store(target, c, 32)
+    v128.store(target, d, 48)
+    return target + length
   }
-  const end = out + length - <usize>popcnt(blanks)
-  let to = out
+  const end = target + length - <usize>popcnt(blanks)
   for (let at: usize = 0; at < length; at += 8) {
     const mask = <usize>((blanks >> <u64>at) & 0xff)
     const moved = i8x16.swizzle(v128.load64_zero(from + at), v128.load64_zero(SHUFFLES + (mask << 3)))
-    v128.store64_lane(to, moved, 0)
-    to += 8 - popcnt(mask)
+    v128.store64_lane(target, moved, 0)
+    target += 8 - popcnt(mask)
   }
-  setOut(end)
+  return end
 }
 
 /** Numbers taken by the last call of `takeRegular…`. */
@@ -82,7 +80,9 @@ let irregularUntil: usize = 0
 
 /** Takes integers as long as whole blocks are regular; the position of the first number that was not taken. */
 function takeRegularIntegers(position: usize): usize {
-  taken = 0
+  // Locals: globals live in memory.
+  let count: u32 = 0
+  let target = out
   while (position >= irregularUntil) {
     const a = v128.load(position)
     const b = v128.load(position, 16)
@@ -96,7 +96,7 @@ function takeRegularIntegers(position: usize): usize {
     const others = ~(digits | commas | blanks | minuses)
     // Up to the last comma before anything else.
     if (others != 0) commas &= (others & (0 - others)) - 1
-    if (commas == 0) return position
+    if (commas == 0) break
     const length = 64 - clz(commas)
     const inside: u64 = u64.MAX_VALUE >> (64 - length)
     digits &= inside
@@ -115,19 +115,22 @@ function takeRegularIntegers(position: usize): usize {
       longRuns(digits)
     if (faults != 0) {
       irregularUntil = position + 64
-      return position
+      break
     }
-    taken += <u32>popcnt(commas)
-    putWithout(position, <usize>length, blanks, a, b, c, d)
+    count += <u32>popcnt(commas)
+    target = putWithout(target, position, <usize>length, blanks, a, b, c, d)
     position += <usize>length
     if (load<u8>(position) == SPACE) position++
   }
+  taken = count
+  setOut(target)
   return position
 }
 
 /** As `takeRegularIntegers`, for numbers with a point. */
 function takeRegularFloats(position: usize): usize {
-  taken = 0
+  let count: u32 = 0
+  let target = out
   while (position >= irregularUntil) {
     const a = v128.load(position)
     const b = v128.load(position, 16)
@@ -141,7 +144,7 @@ function takeRegularFloats(position: usize): usize {
     const zeros = bitsEqual(a, b, c, d, ZERO)
     const others = ~(digits | commas | blanks | minuses | points)
     if (others != 0) commas &= (others & (0 - others)) - 1
-    if (commas == 0) return position
+    if (commas == 0) break
     const length = 64 - clz(commas)
     const inside: u64 = u64.MAX_VALUE >> (64 - length)
     digits &= inside
@@ -165,13 +168,15 @@ function takeRegularFloats(position: usize): usize {
       longRuns(digits)
     if (faults != 0) {
       irregularUntil = position + 64
-      return position
+      break
     }
-    taken += <u32>popcnt(commas)
-    putWithout(position, <usize>length, blanks, a, b, c, d)
+    count += <u32>popcnt(commas)
+    target = putWithout(target, position, <usize>length, blanks, a, b, c, d)
     position += <usize>length
     if (load<u8>(position) == SPACE) position++
   }
+  taken = count
+  setOut(target)
   return position
 }
 
