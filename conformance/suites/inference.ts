@@ -63,7 +63,7 @@ async function findDifference(
   return (
     differenceInAnswer(answer, expected) ??
     (deltas === undefined ? undefined : differenceInDeltas(deltas, expected)) ??
-    differenceInRequest(replay.asked[0], transcript)
+    differenceInRequest(replay.asked.at(-1), transcript)
   )
 }
 

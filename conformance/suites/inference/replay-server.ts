@@ -32,7 +32,10 @@ export async function startReplayServer(): Promise<ReplayServer> {
         return send(404, { detail: `the transcript is of ${current.request.path}` })
       }
       const text = Buffer.concat(pieces).toString()
-      asked.push(text === "" ? {} : asObject(JSON.parse(text)))
+      const question = text === "" ? {} : asObject(JSON.parse(text))
+      // One token, to see whether the route is on.
+      if (current.response.sse !== undefined && question["stream"] !== true) return send(200, { choices: [] })
+      asked.push(question)
       const { status, headers, body, text: plain, sse } = current.response
       response.writeHead(status, headers)
       if (sse === undefined) response.end(plain ?? (body === undefined ? "" : JSON.stringify(body)))

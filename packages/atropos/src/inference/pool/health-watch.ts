@@ -15,6 +15,8 @@ export interface HealthWatchOptions {
 
 /** A check that fails while requests still succeed says that the server is busy, not that it is gone. */
 const failuresToStrikeOff = 3
+/** A server that is well is asked every so many rounds, the others in each. */
+const roundsWhileWell = 5
 /** Rounds without a request after which the watch rests until the next one. */
 const idleRounds = 60
 
@@ -26,6 +28,8 @@ export class HealthWatch {
   readonly #options: HealthWatchOptions
   readonly #failures = new Map<PooledServer, number>()
   readonly #checking = new Set<PooledServer>()
+  /** When each was asked last. */
+  readonly #checked = new Map<PooledServer, number>()
   readonly #running = new AbortController()
   #timer: NodeJS.Timeout | undefined
   #quietRounds = 0
@@ -85,8 +89,12 @@ export class HealthWatch {
     const { signal } = this.#running
     const { intervalMs, strikesOff } = this.#options
     if (!strikesOff && server.state.kind !== "paused") return
-    // A request that just succeeded has said it all.
-    if (server.state.kind === "well" && performance.now() - server.lastSuccess < intervalMs) return
+    const now = performance.now()
+    const heard = Math.max(server.lastSuccess, this.#checked.get(server) ?? Number.NEGATIVE_INFINITY)
+    // A request that just succeeded has said it all, and a well server need not be asked that often.
+    const enough = failuresNeeded === 1 ? 0 : roundsWhileWell * intervalMs
+    if (server.state.kind === "well" && now - heard < enough && !this.#failures.has(server)) return
+    this.#checked.set(server, now)
     try {
       if (server.state.kind === "paused") {
         if ((await server.server.isPaused?.({ signal })) !== true) this.#admit(server)

@@ -42,10 +42,13 @@ export class OpenAiCompatibleServer implements InferenceServer {
     const reasoning = request.skipReasoning ? undefined : server.reasoning
     if (server.api === "responses") return askResponses(this.#connection, request, reasoning, options)
     if (server.api === "messages") return askMessages(this.#connection, request, options)
+    const { max_tokens: limit, ...others } = this.#sampling(sampling, options)
     const plain = {
       model: server.model,
       ...chatFields(request),
-      ...this.#sampling(sampling, options),
+      ...others,
+      // OpenAI's reasoning models know the new name only, and all its other models know it too.
+      ...(limit === undefined ? {} : { [this.#official ? "max_completion_tokens" : "max_tokens"]: limit }),
       ...(request.logprobs ? { logprobs: true, top_logprobs: sampling.topLogprobs ?? 0 } : {}),
     }
     const body =

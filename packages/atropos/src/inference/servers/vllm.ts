@@ -210,7 +210,15 @@ export class VllmServer implements InferenceServer {
       return (await this.#connection.probe("/bridge/info", signal)) === undefined ? "completions" : "atropos"
     }
     if (isOlder(version, [0, 10, 2])) return "spelled-completions"
-    return isOlder(version, [0, 33, 0]) ? "completions" : "generate"
+    if (isOlder(version, [0, 33, 0])) return "completions"
+    try {
+      // One token: whether the route is on shows only when it is used, and hundreds may be about to.
+      await this.#generate([0], { maxTokens: 1 }, signal === undefined ? {} : { signal })
+      return "generate"
+    } catch (error) {
+      if (isMissingRoute(error)) return "completions"
+      throw error
+    }
   }
 }
 

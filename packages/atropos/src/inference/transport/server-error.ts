@@ -106,10 +106,14 @@ function retryAfterMs(headers: Readonly<Record<string, string | string[] | undef
   return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now())
 }
 
+/** Servers repeat what they refuse, which may be a whole prompt. */
+const longestMessage = 2000
+
 /** Validation texts of SGLang end on its source file and line, which are nobody's business. */
 function withoutServerPaths(message: string): string {
   const cut = message.search(/\n\s*File "/)
-  return (cut === -1 ? message : message.slice(0, cut)).trim()
+  const kept = (cut === -1 ? message : message.slice(0, cut)).trim()
+  return kept.length > longestMessage ? `${kept.slice(0, longestMessage)}…` : kept
 }
 
 function plainText(body: string): string {
