@@ -7,24 +7,28 @@ import { JsonFloat, parseLosslessJson, type LosslessJson } from "../../packages/
 import { compileTemplate, type Template } from "../../packages/atropos/src/chat/template/template.ts"
 import { isAtroposError } from "../../packages/atropos/src/runtime/errors.ts"
 import type { Report, Suite, Verdict } from "../runner/suite.ts"
-import { Families } from "./families/families.ts"
+import { Families, type FamiliesOptions } from "./families/families.ts"
 import { differenceOfIds, differenceOfTexts, readIds } from "./families/ids.ts"
 import { toMessages } from "./families/wire-messages.ts"
 
-export const suite: Suite = {
-  name: "templates",
-  vectors: "templates",
-  accepts: (file) => file.endsWith(".jsonl"),
-  run(files, report, { root }) {
-    const families = new Families(root)
-    for (const file of files) {
-      if (basename(file) === "snippets.jsonl") runSnippets(file, report)
-      else if (basename(file) === "cases.jsonl") runEngine(file, report)
-      else runFamily(file, families, report)
-    }
-    return Promise.resolve()
-  },
+export function createSuite(options: FamiliesOptions = {}): Suite {
+  return {
+    name: "templates",
+    vectors: "templates",
+    accepts: (file) => file.endsWith(".jsonl"),
+    run(files, report, { root }) {
+      const families = new Families(root, options)
+      for (const file of files) {
+        if (basename(file) === "snippets.jsonl") runSnippets(file, report)
+        else if (basename(file) === "cases.jsonl") runEngine(file, report)
+        else runFamily(file, families, report)
+      }
+      return Promise.resolve()
+    },
+  }
 }
+
+export const suite: Suite = createSuite()
 
 type Fields = ReadonlyMap<string, LosslessJson>
 

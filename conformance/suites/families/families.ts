@@ -35,13 +35,21 @@ export interface Family {
   boundaryAnchor: string | undefined
 }
 
+export interface FamiliesOptions {
+  /** Fetches tokenizers that are npm packages; else their families are missing. @default true */
+  packages?: boolean
+}
+
 /** Finds families by name, for cases under `root`: beside it, one folder up, then in our own vectors. */
 export class Families {
   readonly #places: readonly string[]
   readonly #tokenizers = new Map<string, Tokenizer>()
   readonly #families = new Map<string, Family>()
 
-  constructor(root: string) {
+  readonly #packages: boolean
+
+  constructor(root: string, options: FamiliesOptions = {}) {
+    this.#packages = options.packages ?? true
     const start = statSync(root).isDirectory() ? root : dirname(root)
     this.#places = [start, dirname(start), ownVectors]
   }
@@ -63,6 +71,7 @@ export class Families {
   }
 
   #load(name: string, entry: FamilyEntry): Family | { missing: string } {
+    if ("npm" in entry.tokenizer && !this.#packages) return { missing: "its tokenizer is large" }
     let folder: string | undefined
     try {
       folder = this.#tokenizerFolder(entry.tokenizer)

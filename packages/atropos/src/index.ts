@@ -9,6 +9,7 @@ export {
   type RenderRequest,
 } from "./chat/chat-template.ts"
 export { compileTemplate, type RenderOptions, type Template } from "./chat/template/template.ts"
+export { tokenizeForTrainer, type TokenizedChat, type TokenizeForTrainerOptions } from "./chat/tokenize-for-trainer.ts"
 export { JsonFloat, parseLosslessJson, type LosslessJson } from "./chat/lossless-json.ts"
 export type { ChatContentPart, ChatMessage, ChatTool, ChatToolCall } from "./chat/messages.ts"
 export { loadTokenizer, type LoadTokenizerOptions } from "./chat/tokenizers/load-tokenizer.ts"

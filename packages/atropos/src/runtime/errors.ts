@@ -37,6 +37,7 @@ export const errorCodes = {
   "dataset-missing": "There is no such data set, configuration or split.",
   "environment-failed": "A method of an environment without which nothing goes on threw.",
   "group-not-json": "A group holds what JSON can not say, such as NaN; the message names the place.",
+  "history-rewritten": "A chat template writes earlier turns differently later, so no mask of them would be right.",
   "hub-unavailable": "A file of a model or data set is not in the cache and could not be downloaded.",
   "inference-aborted": "An inference server aborted the answer in the middle: what there is of it is no sample.",
   "inference-answer": "An inference server's answer cannot be read or lacks what was asked for.",

@@ -1,0 +1,70 @@
+import { describe, expect, test } from "vitest"
+
+import { createChatTemplate } from "./chat-template.ts"
+import { loadTokenizer } from "./tokenizers/load-tokenizer.ts"
+
+const vectors = new URL("../../../../conformance/vectors/tokenizers/", import.meta.url).pathname
+const tokenizer = await loadTokenizer(`${vectors}mini`)
+const call = (args: string) => ({
+  role: "assistant",
+  content: "",
+  tool_calls: [{ id: "1", type: "function", function: { name: "f", arguments: args } }],
+})
+
+describe("a chat template", () => {
+  test("opens the assistant's turn unless told otherwise", () => {
+    const template = createChatTemplate(tokenizer)
+    const messages = [{ role: "user", content: "hi" }]
+    expect(template.render({ messages })).toBe("<|start|>user\nhi<|end|>\n<|start|>assistant\n")
+    expect(template.render({ messages, addGenerationPrompt: false })).toBe("<|start|>user\nhi<|end|>\n")
+  })
+
+  test("ends where a message that is to go on ends", () => {
+    const messages = [
+      { role: "user", content: "hi" },
+      { role: "assistant", content: "Hello, " },
+    ]
+    expect(createChatTemplate(tokenizer).render({ messages, continueFinalMessage: true })).toBe(
+      "<|start|>user\nhi<|end|>\n<|start|>assistant\nHello, ",
+    )
+    const trimming = createChatTemplate(tokenizer, {
+      template: "{% for m in messages %}[{{ m.content | trim }}]{% endfor %}",
+    })
+    expect(trimming.render({ messages, continueFinalMessage: true })).toBe("[hi][Hello,")
+  })
+
+  test("reads the arguments of calls without losing numbers or the order of keys", () => {
+    const messages = [call('{"b":1.0,"2":12345678901234567890,"1":null}')]
+    expect(createChatTemplate(tokenizer).render({ messages, addGenerationPrompt: false })).toContain(
+      '{"name": "f", "arguments": {"b": 1.0, "2": 12345678901234567890, "1": null}}',
+    )
+  })
+
+  test("gives arguments as text to a template that refuses objects", () => {
+    const template = createChatTemplate(tokenizer, {
+      template: "{% for m in messages %}{{ 'args: ' + m.tool_calls[0].function.arguments }}{% endfor %}",
+    })
+    expect(template.render({ messages: [call('{"a":1}')] })).toBe('args: {"a":1}')
+  })
+
+  test("leaves null fields out, or keeps them where the template needs them", () => {
+    const messages = [{ role: "user", content: null }]
+    const render = (template: string): string => createChatTemplate(tokenizer, { template }).render({ messages })
+    expect(render("{{ messages[0].content is defined }}")).toBe("False")
+    expect(render("{% if messages[0].content is not none %}{{ messages[0].content + '' }}{% endif %}x")).toBe("x")
+  })
+
+  test("puts a thought under both names that templates know", () => {
+    const template = createChatTemplate(tokenizer, {
+      template: "{{ messages[0].reasoning_content }}{{ messages[0].thinking }}",
+    })
+    expect(template.render({ messages: [{ role: "assistant", content: "a", reasoning: "why" }] })).toBe("whywhy")
+  })
+
+  test("passes on what the template refuses", () => {
+    const template = createChatTemplate(tokenizer, { template: "{{ raise_exception('no tool role') }}" })
+    expect(() => template.render({ messages: [] })).toThrow(
+      expect.objectContaining({ code: "template-refused", message: expect.stringContaining("no tool role") }),
+    )
+  })
+})

@@ -1,0 +1,30 @@
+import type { Tokenizer } from "./tokenizer.ts"
+
+/** Tokens of known model families that do nothing but end a turn. */
+const turnEnds = [
+  "<|im_end|>",
+  "<|eot_id|>",
+  "<|eom_id|>",
+  "<|end_of_text|>",
+  "<|endoftext|>",
+  "<end_of_turn>",
+  "<turn|>",
+  "<eos>",
+  "</s>",
+  "<|end|>",
+  "<|return|>",
+  "<|call|>",
+  "<｜end▁of▁sentence｜>",
+  "[e~[",
+  "<|END_OF_TURN_TOKEN|>",
+]
+/** Ids of the tokens that only end a turn in this vocabulary: its end token, and known ones. */
+export function closingTokenIds(tokenizer: Tokenizer): number[] {
+  const ids = new Set<number>()
+  for (const token of turnEnds) {
+    const id = tokenizer.addedTokens.get(token)
+    if (id !== undefined) ids.add(id)
+  }
+  if (tokenizer.eosTokenId !== undefined) ids.add(tokenizer.eosTokenId)
+  return [...ids]
+}
