@@ -1,69 +1,48 @@
-import { execFileSync } from "node:child_process"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
+import { mountSmallDisk } from "../../faults/small-disk.ts"
 import { storeCases, type StoreFixture } from "../store-conformance.ts"
 import type { Commit, Store } from "../store.ts"
 import { openSqliteStore } from "./sqlite-store.ts"
-
-/** A file system of its own, of 64 MiB. Null where it may not be mounted. */
-function mountSmallDisk(): string | null {
-  const disk = mkdtempSync(join(tmpdir(), "atropos-small-disk-"))
-  try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=64m", "tmpfs", disk], { stdio: "ignore" })
-    return disk
-  } catch {
-    rmSync(disk, { recursive: true })
-    return null
-  }
-}
-
-function unmount(disk: string): void {
-  execFileSync("umount", [disk])
-  rmSync(disk, { recursive: true })
-}
 
 const commitOf = (groupId: number, megabytes: number): Commit => ({
   events: [`{"push":${groupId}}`],
   payloads: [{ groupId, segment: new Uint8Array(megabytes * 1e6).fill(groupId), crc32: 1, jsonBytes: 2 }],
 })
 
-const canMount = ((): boolean => {
-  const disk = mountSmallDisk()
-  if (disk !== null) unmount(disk)
-  return disk !== null
-})()
-if (!canMount) process.stderr.write("SKIPPED: full-disk tests of the SQLite store; mounting a tmpfs needs root\n")
-
-describe.skipIf(!canMount)("on a disk that is full", () => {
-  async function smallDiskFixture(): Promise<StoreFixture> {
-    const disk = mountSmallDisk()!
+describe("on a disk that is full", () => {
+  /** Null where no small disk can be had. */
+  function smallDiskFixture(): StoreFixture | null {
+    const disk = mountSmallDisk(64)
+    if (disk === null) return null
     const stores: Store[] = []
     return {
       async open(options) {
-        const store = await openSqliteStore({ directory: join(disk, "run"), ...options })
+        const store = await openSqliteStore({ directory: join(disk.path, "run"), ...options })
         stores.push(store)
         return store
       },
       crash: null,
-      fill(full) {
-        // Leaves less than the 16 MiB that will be asked for.
-        if (full) writeFileSync(join(disk, "ballast"), Buffer.alloc(54 * 1024 * 1024))
-        else rmSync(join(disk, "ballast"))
-      },
+      fill: (full) => disk.fill(full ? 9 : null),
       async remove() {
         await Promise.all(stores.map((store) => store.close()))
-        unmount(disk)
+        disk.remove()
       },
     }
   }
 
   const fullDisk = storeCases.find(({ title }) => title.startsWith("a full disk"))!
-  it(fullDisk.title, () => fullDisk.run(smallDiskFixture))
+  it(fullDisk.title, async ({ skip }) => {
+    const fixture = smallDiskFixture()
+    if (fixture === null) return skip()
+    await fullDisk.run(async () => fixture)
+  })
 
-  it("small commits go on while there is room for them, and the run opens again", async () => {
-    const fixture = await smallDiskFixture()
+  it("small commits go on while there is room for them, and the run opens again", async ({ skip }) => {
+    const fixture = smallDiskFixture()
+    if (fixture === null) return skip()
     const store = await fixture.open()
     await store.commit(commitOf(0, 1))
     await fixture.fill!(true)
