@@ -3,7 +3,7 @@ import type { PromptLogprobs } from "../../packages/atropos/src/inference/infere
 import type { SingleServer } from "../../packages/atropos/src/inference/servers/open-server.ts"
 import { isAtroposError } from "../../packages/atropos/src/runtime/errors.ts"
 import type { Suite, Verdict } from "../runner/suite.ts"
-import { drive, isCompletion, openFor } from "./inference/drive.ts"
+import { drive, isCompletion, isKnownServer, openFor } from "./inference/drive.ts"
 import { expectedAnswer, expectedError, type Expected, type ExpectedChoice } from "./inference/expected.ts"
 import { startReplayServer, type ReplayServer } from "./inference/replay-server.ts"
 import { asArray, asObject, readTranscript, type Json, type Transcript } from "./inference/transcript.ts"
@@ -17,7 +17,10 @@ export const suite: Suite = {
     try {
       for (const file of files) {
         const transcript = readTranscript(file)
-        report(transcript.name, await judge(transcript, replay))
+        if (transcript === undefined) report(file, { verdict: "skipped", reason: "not a recorded exchange" })
+        else if (!isKnownServer(transcript)) {
+          report(transcript.name, { verdict: "skipped", reason: `there is no adapter for ${transcript.server}` })
+        } else report(transcript.name, await judge(transcript, replay))
       }
     } finally {
       await replay.close()

@@ -32,21 +32,20 @@ export function openFor(transcript: Transcript, url: string): SingleServer {
   if (request.path === "/v1/messages") return openServer("openai", { ...options, api: "messages" })
   // SGLang's adapter has no use for that route, but an OpenAI client of SGLang has.
   if (server === "sglang" && request.path === "/v1/completions") return openServer("openai", options)
-  return openServer(typeOf(server), server === "trl" ? { ...options, baseUrl: url } : options)
+  return openServer(types[server] ?? "openai", server === "trl" ? { ...options, baseUrl: url } : options)
 }
 
-function typeOf(server: Transcript["server"]): ServerType {
-  switch (server) {
-    case "openai":
-    case "openrouter":
-      return "openai"
-    case "atropos-vllm":
-      return "vllm"
-    case "vllm":
-    case "sglang":
-    case "trl":
-      return server
-  }
+const types: Record<string, ServerType> = {
+  openai: "openai",
+  openrouter: "openai",
+  vllm: "vllm",
+  "atropos-vllm": "vllm",
+  sglang: "sglang",
+  trl: "trl",
+}
+
+export function isKnownServer({ server }: Transcript): boolean {
+  return server in types
 }
 
 /** Whether the recorded request is one for a completion, as against one of the server's other routes. */

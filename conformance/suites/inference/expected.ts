@@ -1,5 +1,5 @@
 // What stands in a recorded answer, read without the adapters' help.
-import { asArray, asObject, type Json, type Transcript } from "./transcript.ts"
+import { asArray, asObject, readEvents, type Json, type Transcript } from "./transcript.ts"
 
 export interface ExpectedChoice {
   ids?: number[]
@@ -17,9 +17,13 @@ export interface Expected {
 /** The server's own words of a failure, or undefined where the answer is a good one. */
 export function expectedError(transcript: Transcript): { message: string; retryable: boolean } | undefined {
   const { status, body, text, sse } = transcript.response
-  const events = (sse ?? [])
-    .filter((line) => line.startsWith("data: {"))
-    .map((line) => asObject(JSON.parse(line.slice(6))))
+  const ended = [body].flat().map((answer) => asObject(asObject(asObject(answer)["meta_info"])["finish_reason"]))
+  const refused = ended.find((reason) => Number(reason["status_code"]) >= 400)
+  // SGLang's full queue and shutdown: an aborted answer with a status.
+  if (refused !== undefined) {
+    return { message: String(refused["message"]), retryable: isRetryable(Number(refused["status_code"])) }
+  }
+  const events = readEvents(sse)
   const failed = status >= 400 ? asObject(body) : [asObject(body), ...events].find((entry) => hasError(entry))
   if (failed === undefined) return undefined
   const inner = asObject(failed["error"])
@@ -33,11 +37,13 @@ export function expectedError(transcript: Transcript): { message: string; retrya
   const code = inner["code"] ?? status
   const number = status >= 400 ? status : typeof code === "number" ? code : 500
   const quota = inner["code"] === "insufficient_quota"
-  const retryable = inner["retryable"] ?? (!quota && (number >= 500 || [408, 409, 429].includes(number)))
-  return {
-    message: (typeof said === "string" ? said : JSON.stringify(said)).split(/\n\s*File "/)[0]?.trim() ?? "",
-    retryable: retryable === true,
-  }
+  const retryable = inner["retryable"] ?? (!quota && isRetryable(number))
+  const message = typeof said === "string" ? said : (JSON.stringify(said) ?? "")
+  return { message: message.split(/\n\s*File "/)[0]?.trim() ?? "", retryable: retryable === true }
+}
+
+function isRetryable(status: number): boolean {
+  return status >= 500 || [408, 409, 425, 429].includes(status)
 }
 
 function hasError(body: Json): boolean {
@@ -47,13 +53,11 @@ function hasError(body: Json): boolean {
 export function expectedAnswer(transcript: Transcript): Expected {
   const { body, sse } = transcript.response
   const path = transcript.request.path.replace("/api/", "/")
-  const events = (sse ?? [])
-    .filter((line) => line.startsWith("data: {"))
-    .map((line) => asObject(JSON.parse(line.slice("data: ".length))))
+  const events = readEvents(sse)
   if (path.endsWith("/responses")) return fromResponses(sse === undefined ? asObject(body) : lastResponse(events))
-  if (path.endsWith("/messages")) return fromMessages(asObject(body))
+  if (path.endsWith("/messages")) return fromMessages(sse === undefined ? asObject(body) : messageOf(events))
   if (transcript.server === "sglang" && path === "/generate") {
-    return fromGenerate(sse === undefined ? (Array.isArray(body) ? body : [body]) : lastPerIndex(events))
+    return fromGenerate(sse === undefined ? (Array.isArray(body) ? body : [body]) : wholePerIndex(events))
   }
   if (transcript.server === "trl") return fromTrl(asObject(body), transcript.request.body ?? {})
   if (transcript.server === "atropos-vllm") return fromAtropos(asObject(body))
@@ -124,11 +128,28 @@ function fromChunks(events: readonly Json[]): Expected {
   return { choices, usage, ...(promptIds === undefined ? {} : { promptIds }) }
 }
 
-/** Chunks repeat everything, so the last of each index is the whole. */
-function lastPerIndex(events: readonly Json[]): unknown[] {
-  const last = new Map<number, Json>()
-  for (const event of events) last.set(Number(event["index"] ?? 0), event)
-  return [...last].toSorted(([a], [b]) => a - b).map(([, event]) => event)
+/** Chunks repeat everything, so the last of each index is the whole; or, by their counts, only add to it. */
+function wholePerIndex(events: readonly Json[]): unknown[] {
+  const whole = new Map<number, Json>()
+  for (const event of events) {
+    const index = Number(event["index"] ?? 0)
+    const meta = asObject(event["meta_info"])
+    const known = whole.get(index)
+    const ids = asArray(event["output_ids"])
+    const adds = known !== undefined && ids.length !== meta["completion_tokens"]
+    const before = asObject(known?.["meta_info"])["output_token_logprobs"]
+    const logprobs = [...asArray(before), ...asArray(meta["output_token_logprobs"])]
+    whole.set(
+      index,
+      adds
+        ? {
+            output_ids: [...asArray(known["output_ids"]), ...ids],
+            meta_info: { ...meta, output_token_logprobs: logprobs },
+          }
+        : event,
+    )
+  }
+  return [...whole].toSorted(([a], [b]) => a - b).map(([, event]) => event)
 }
 
 function fromGenerate(answers: readonly unknown[]): Expected {
@@ -158,10 +179,15 @@ function fromTrl(body: Json, request: Json): Expected {
     choices: asArray(body["completion_ids"]).map((ids, index) => {
       const own = ids as number[]
       const listed = asArray(asArray(body["logprob_token_ids"])[index]) as number[][]
-      const values = asArray(asArray(body["logprobs"])[index]) as number[][]
+      const values = asArray(asArray(body["logprobs"])[index]) as (number[] | number)[]
       return {
         ids: own,
-        logprobs: own.map((id, position) => values[position]?.[listed[position]?.indexOf(id) ?? -1] ?? Number.NaN),
+        logprobs: own.map((id, position) => {
+          const entries = values[position]
+          // Older servers have one number there.
+          if (typeof entries === "number") return entries
+          return entries?.[listed[position]?.indexOf(id) ?? -1] ?? entries?.[0] ?? Number.NaN
+        }),
         finish: own.at(-1) === endOfTrlModel || own.length < limit ? "stop" : "length",
       }
     }),
@@ -182,7 +208,11 @@ function fromAtropos(body: Json): Expected {
   return {
     choices: reasons.map((finish, index) => {
       if (!Array.isArray(samples)) return { finish: String(finish) }
-      const entries = asArray(samples[index]).map((position) => Object.entries(asObject(asArray(position)[0]))[0] ?? [])
+      const told = asArray(asArray(body["token_ids"])[index])
+      const entries = asArray(samples[index]).map((position, at) => {
+        const listed = Object.entries(asObject(asArray(position)[0]))
+        return listed.find(([id]) => Number(id) === told[at]) ?? listed[0] ?? []
+      })
       return {
         finish: String(finish),
         ids: entries.map(([id]) => Number(id)),
@@ -208,6 +238,16 @@ function fromResponses(body: Json): Expected {
   return {
     choices: [{ finish: incomplete === undefined ? "stop" : "length", ...(listed ? { logprobs } : {}) }],
     usage: { prompt: Number(usage["input_tokens"]), completion: Number(usage["output_tokens"]) },
+  }
+}
+
+/** The message that a stream of Anthropic's events amounts to, as far as it is compared. */
+function messageOf(events: readonly Json[]): Json {
+  const start = asObject(events.find((event) => event["type"] === "message_start")?.["message"])
+  const end = events.findLast((event) => event["type"] === "message_delta") ?? {}
+  return {
+    stop_reason: asObject(end["delta"])["stop_reason"],
+    usage: { ...asObject(start["usage"]), ...asObject(end["usage"]) },
   }
 }
 

@@ -11,8 +11,20 @@ export interface Transcript {
   response: { status: number; headers: Record<string, string>; body?: unknown; text?: string; sse?: string[] }
 }
 
-export function readTranscript(file: string): Transcript {
-  return JSON.parse(readFileSync(file, "utf8")) as Transcript
+/** Undefined for a file that holds something else. */
+export function readTranscript(file: string): Transcript | undefined {
+  const parsed: unknown = JSON.parse(readFileSync(file, "utf8"))
+  const { name, request, response } = asObject(parsed)
+  return typeof name === "string" && typeof asObject(request)["path"] === "string" && response !== undefined
+    ? (parsed as Transcript)
+    : undefined
+}
+
+/** The parsed data of a stream's events, without its end. */
+export function readEvents(lines: readonly string[] | undefined): Json[] {
+  return (lines ?? [])
+    .filter((line) => /^data: ?\{/.test(line))
+    .map((line) => asObject(JSON.parse(line.slice("data:".length))))
 }
 
 export function asObject(value: unknown): Json {

@@ -91,7 +91,8 @@ function readTokens(
   for (const [at, position] of reader.array(body["logprobs"][index], "logprobs[]").entries()) {
     const first: unknown = Array.isArray(position) ? position[0] : position
     const entries = isObject(first) ? Object.entries(first) : []
-    const id = known?.[at] ?? Number(entries[0]?.[0])
+    // Objects lose the order of such keys, so of several the sampled one is known by its id alone.
+    const id = known?.[at] ?? (entries.length === 1 ? Number(entries[0]?.[0]) : undefined)
     const entry = entries.find(([key]) => Number(key) === id)
     tokenIds.push(reader.number(entry === undefined ? undefined : id, "logprobs[][] with the sampled id"))
     logprobs.push(reader.number(entry?.[1], "logprobs[][]"))

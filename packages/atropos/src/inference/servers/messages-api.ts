@@ -14,7 +14,7 @@ import { joinUrl } from "./server-config.ts"
 /** Without a limit of the caller's: the route insists on one. */
 const defaultMaxTokens = 4096
 
-/** A chat by Anthropic's `POST /messages`, which vLLM has too. No `n`, no logprobs, and pieces only at the end. */
+/** A chat by Anthropic's `POST /messages`, which vLLM has too. It has no `n` and no logprobs. */
 export async function askMessages(
   connection: ServerConnection,
   request: ChatRequest,
@@ -34,19 +34,14 @@ export async function askMessages(
     ...(sampling.stop === undefined ? {} : { stop_sequences: sampling.stop }),
     ...sampling.extra,
   }
-  const answer = await connection.ask(joinUrl(connection.options.baseUrl, "/messages"), body, options.signal)
-  const choice = readAnswer(connection.reader, answer)
-  const { text, reasoning, toolCalls, finishReason } = choice
-  options.onDelta?.({
-    choice: 0,
-    text,
-    ...(reasoning === undefined ? {} : { reasoning }),
-    toolCalls: toolCalls.map((call, index) => ({ index, ...call })),
-    finishReason,
-  })
+  const url = joinUrl(connection.options.baseUrl, "/messages")
+  const answer =
+    options.onDelta === undefined
+      ? await connection.ask(url, body, options.signal)
+      : await readStream(connection, url, body, options, options.onDelta)
   const usage = isObject(answer["usage"]) ? answer["usage"] : {}
   return {
-    choices: [choice],
+    choices: [readAnswer(connection.reader, answer)],
     logprobsMode: connection.options.logprobsMode ?? "raw",
     departures: samplingDepartures(sampling),
     usage: {
@@ -54,6 +49,70 @@ export async function askMessages(
       completionTokens: numberOr(usage["output_tokens"], 0),
       cachedTokens: numberOr(usage["cache_read_input_tokens"], 0),
     },
+  }
+}
+
+/** Puts the parts of the stream together to the answer that comes without it. */
+async function readStream(
+  connection: ServerConnection,
+  url: string,
+  body: JsonObject,
+  options: RequestOptions,
+  onDelta: NonNullable<RequestOptions["onDelta"]>,
+): Promise<JsonObject> {
+  const parts: JsonObject[] = []
+  const answer: JsonObject = { content: parts }
+  let usage: JsonObject = {}
+  for await (const { data } of connection.transport.events({
+    url,
+    body: { ...body, stream: true },
+    signal: options.signal,
+  })) {
+    if (!isObject(data)) continue
+    const delta = isObject(data["delta"]) ? data["delta"] : {}
+    const message = isObject(data["message"]) ? data["message"] : {}
+    const said = isObject(message["usage"]) ? message["usage"] : isObject(data["usage"]) ? data["usage"] : {}
+    usage = { ...usage, ...said }
+    if (data["type"] === "content_block_start" && isObject(data["content_block"]))
+      parts.push({ ...data["content_block"] })
+    if (data["type"] === "content_block_delta") addToPart(parts, delta, onDelta)
+    if (data["type"] === "message_delta" && typeof delta["stop_reason"] === "string") {
+      answer["stop_reason"] = delta["stop_reason"]
+      onDelta({ choice: 0, finishReason: readFinishReason(delta["stop_reason"]) })
+    }
+  }
+  if (answer["stop_reason"] === undefined) throw connection.cut()
+  return { ...answer, usage }
+}
+
+function addToPart(
+  parts: readonly JsonObject[],
+  delta: JsonObject,
+  onDelta: NonNullable<RequestOptions["onDelta"]>,
+): void {
+  const part = parts.at(-1)
+  if (part === undefined) return
+  const grow = (field: string, piece: unknown): string => {
+    const text = textOr(piece, "")
+    part[field] = textOr(part[field], "") + text
+    return text
+  }
+  switch (delta["type"]) {
+    case "text_delta":
+      onDelta({ choice: 0, text: grow("text", delta["text"]) })
+      break
+    case "thinking_delta":
+      onDelta({ choice: 0, reasoning: grow("thinking", delta["thinking"]) })
+      break
+    case "input_json_delta": {
+      const index = parts.filter(({ type }) => type === "tool_use").length - 1
+      const known = part["json"] !== undefined
+      const piece = grow("json", delta["partial_json"])
+      const named = known ? {} : { id: textOr(part["id"], ""), name: textOr(part["name"], "") }
+      onDelta({ choice: 0, toolCalls: [{ index, ...named, arguments: piece }] })
+      break
+    }
+    default:
   }
 }
 
@@ -70,7 +129,7 @@ function readAnswer(reader: AnswerReader, answer: JsonObject): ChatCompletion {
       .map((part) => ({
         id: textOr(part["id"], ""),
         name: textOr(part["name"], ""),
-        arguments: JSON.stringify(part["input"] ?? {}),
+        arguments: textOr(part["json"], "") || JSON.stringify(part["input"] ?? {}),
       })),
     finishReason: readFinishReason(answer["stop_reason"]),
     versions: [],
