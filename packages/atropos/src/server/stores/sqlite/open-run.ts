@@ -10,8 +10,8 @@ import { readWriteAheadLog } from "./write-ahead-log.ts"
 /** Pages this large write and read payloads at two to three times the speed of SQLite's usual 4096. */
 const pageBytes = 16_384
 
-/** The log is worked into the file from here on (32 MiB): what recovery walks through after a crash. */
-const logPages = 2048
+/** The log is worked into the file from here on (16 MiB): what recovery walks through after a crash. */
+const logPages = 1024
 
 /** SQLite's result code for, among others, a table that is not there. */
 const unknownTable = 1

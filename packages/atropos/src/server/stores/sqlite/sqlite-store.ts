@@ -65,6 +65,8 @@ class SqliteStore implements Store {
   readonly #pending: Pending[] = []
   /** Groups of commits under way. */
   readonly #arriving = new Map<number, Promise<unknown>>()
+  /** What was there at the start, read ahead while its reader is still getting ready; null once it is outdated. */
+  #recovered: Promise<Recovered | null> | null
   #totals: Totals
   #failuresSeen = 0
   #closing: Promise<void> | null = null
@@ -78,6 +80,9 @@ class SqliteStore implements Store {
     this.#totals = totals
     writer.on("message", (reply: WriterReply) => this.#onReply(reply))
     writer.on("error", (cause) => this.#break(cause))
+    this.#recovered = this.#request({ type: "recover" })
+    // Whoever asks for it is told.
+    this.#recovered.catch(() => {})
   }
 
   get payloadBytes(): number {
@@ -89,7 +94,9 @@ class SqliteStore implements Store {
   }
 
   async recover(): Promise<Recovered> {
-    return (await this.#request({ type: "recover" })) ?? { snapshot: null, events: [] }
+    const recovered = (await this.#recovered) ?? (await this.#request({ type: "recover" }))
+    this.#recovered = null
+    return recovered ?? { snapshot: null, events: [] }
   }
 
   async commit(commit: Commit): Promise<void> {
@@ -137,6 +144,7 @@ class SqliteStore implements Store {
 
   async #request(job: Job, transfers: readonly ArrayBuffer[] = []): Promise<Recovered | null> {
     if (this.#ended !== null) throw this.#ended
+    if (isChange(job)) this.#recovered = null
     const { promise, resolve, reject } = Promise.withResolvers<Recovered | null>()
     this.#writer.postMessage({ failuresSeen: this.#failuresSeen, job } satisfies WriterRequest, transfers)
     this.#pending.push({ job, resolve, reject })
