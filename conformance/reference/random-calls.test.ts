@@ -213,7 +213,7 @@ async function compare(server: Server, calls: readonly Call[]): Promise<void> {
   }
 }
 
-const runs = Number(process.env["ATROPOS_RANDOM_RUNS"] ?? 150)
+const runs = Number(process.env["ATROPOS_RANDOM_RUNS"] ?? 80)
 
 test("random calls are answered as the contract says", async () => {
   const server = await startServer(async () => createMemoryStore(), false)
@@ -233,6 +233,6 @@ test("random calls are answered as the contract says, also when the server resta
   })
   await fc.assert(
     fc.asyncProperty(sequence, (calls) => compare(server, calls)),
-    { numRuns: Math.ceil(runs / 10) },
+    { numRuns: Math.ceil(runs / 12) },
   )
 })

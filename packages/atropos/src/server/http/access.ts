@@ -19,9 +19,10 @@ export function addAccessControl(
   options: AccessOptions,
   refused: (reason: string) => void,
 ): void {
-  const { token, cors } = options
+  const { token, cors, insecure } = options
+  const isLocal = token === null && !insecure
   app.addHook("onRequest", async (request, reply) => {
-    if (isFromAnotherPage(request, cors)) {
+    if (isFromAnotherPage(request, cors) || (isLocal && isUnderAnotherName(request))) {
       refused("cross_origin")
       return sendFault(
         request,
@@ -72,6 +73,13 @@ function knowsToken(request: FastifyRequest, token: string): boolean {
 function isSame(given: string, wanted: string): boolean {
   const digest = (text: string): Buffer => createHash("sha256").update(text).digest()
   return timingSafeEqual(digest(given), digest(wanted))
+}
+
+/** A page whose own host name was made to point at this machine: to its browser it is of the same origin. */
+function isUnderAnotherName(request: FastifyRequest): boolean {
+  const { headers } = request
+  const isBrowser = headers["sec-fetch-site"] !== undefined || headers.origin !== undefined
+  return isBrowser && !isLoopback(request.hostname.replace(/^\[(.*)\]$/, "$1"))
 }
 
 function isFromAnotherPage(request: FastifyRequest, cors: string | null): boolean {

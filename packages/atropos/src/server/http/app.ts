@@ -6,6 +6,7 @@ import type { LogBook } from "../log-book.ts"
 import { type AccessOptions, addAccessControl } from "./access.ts"
 import { sendFault } from "./answers.ts"
 import type { ServerContext } from "./context.ts"
+import { answerBrokenRequest } from "./broken-requests.ts"
 import { addOpenApi } from "./openapi.ts"
 import { addBatchRoutes } from "./routes/batch-routes.ts"
 import { addEnvironmentRoutes } from "./routes/environment-routes.ts"
@@ -28,6 +29,7 @@ export async function createApp(
     routerOptions: { ignoreTrailingSlash: true },
     requestTimeout: (limits.headersTimeout + limits.maxHold + limits.bodyTimeout) * 1000,
     http: { headersTimeout: limits.headersTimeout * 1000, connectionsCheckingInterval: 1000 },
+    clientErrorHandler: (error, socket) => metrics.refused(answerBrokenRequest(error, socket)),
     frameworkErrors: (error, request, reply) => {
       void sendFault(request, reply, error.statusCode ?? 400, error.message)
     },

@@ -19,6 +19,7 @@ export class ServerMetrics {
   readonly #requests: Histogram<"method" | "route" | "status">
   readonly #storeFailures: Counter<"code">
   readonly #dropped: Counter
+  readonly #cut: Counter
 
   constructor(
     live: LiveRun,
@@ -44,6 +45,7 @@ export class ServerMetrics {
     this.#batches = counter("batches_total", "Batches delivered to trainers")
     this.#delivered = counter("delivered_sequences_total", "Sequences in delivered batches")
     this.#dropped = counter("dropped_connections_total", "Connections closed at once because too many were open")
+    this.#cut = counter("cut_answers_total", "Batches whose answer was not written in full")
     this.#refused = new Counter({
       name: "atropos_refused_requests_total",
       help: "Requests that were refused, by reason",
@@ -103,6 +105,10 @@ export class ServerMetrics {
     this.#batches.inc()
     this.#delivered.inc(sequences)
     for (const steps of staleness) this.#staleness.observe(steps)
+  }
+
+  cut(): void {
+    this.#cut.inc()
   }
 
   storeFailed(code: string): void {

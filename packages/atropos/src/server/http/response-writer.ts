@@ -1,5 +1,8 @@
 import type { ServerResponse } from "node:http"
 
+/** Bytes that wait for the connection at most: with less of them a quick reader waits for us at every group. */
+const windowBytes = 4 * 1024 * 1024
+
 /** Writes a long answer at the pace of its reader; one that takes nothing for too long is cut. */
 export class ResponseWriter {
   readonly #response: ServerResponse
@@ -17,7 +20,8 @@ export class ResponseWriter {
   /** False when nobody reads any more. */
   async write(chunk: Uint8Array): Promise<boolean> {
     if (this.#isOver()) return this.cut()
-    return this.#response.write(chunk) || (await this.#waitFor("drain"))
+    const isTaken = this.#response.write(chunk) || this.#response.writableLength < windowBytes
+    return isTaken || (await this.#waitFor("drain"))
   }
 
   /** Resolves to whether everything has been handed to the connection. */

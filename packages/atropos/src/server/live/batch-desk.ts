@@ -1,6 +1,6 @@
 import type { Batch } from "../run/batches.ts"
-import type { TrainerRegistration } from "../run/registration.ts"
-import { isSameRegistration } from "../run/registration.ts"
+import { isSameRegistration, type TrainerRegistration } from "../run/registration.ts"
+import { explainObstacle } from "./explain-obstacle.ts"
 import type { LiveRun } from "./live-run.ts"
 import type { Presence } from "./presence.ts"
 
@@ -65,6 +65,11 @@ export class BatchDesk {
       if (patience === null || patience.aborted || this.#closed) return null
       await this.#nextChance(patience)
     }
+  }
+
+  /** Why a poll would get null, in words; null when it would get a batch. */
+  explainNull(): string | null {
+    return this.#hasCutBatch() ? null : explainObstacle(this.#live.run)
   }
 
   /** Registers a trainer. Answers under way are cut when the registration is another one: their batches dissolve. */
@@ -168,11 +173,13 @@ export class BatchDesk {
   #wakeNext(): void {
     if (this.#waiting.length === 0) return
     const { run } = this.#live
-    const worthIt =
-      run.registration === null ||
-      run.obstacle === null ||
-      [...run.batches.formed()].some(({ id }) => !this.#writing.has(id))
-    if (worthIt) this.#waiting.shift()?.()
+    if (run.registration === null || run.obstacle === null || this.#hasCutBatch()) this.#waiting.shift()?.()
+  }
+
+  /** Whether there is a batch whose answer was cut and that nobody is given now. */
+  #hasCutBatch(): boolean {
+    for (const { id } of this.#live.run.batches.formed()) if (!this.#writing.has(id)) return true
+    return false
   }
 
   #cutAnswers(): void {

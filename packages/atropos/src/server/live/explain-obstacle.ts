@@ -1,9 +1,7 @@
 import type { Run } from "../run/run.ts"
 
-/** Why a poll would get no batch, in words; null when it would get one. */
+/** Why no batch can be formed, in words; null when one can. */
 export function explainObstacle(run: Run): string | null {
-  // A batch whose answer was cut is there for the next poll.
-  for (const _ of run.batches.formed()) return null
   const { obstacle, queue } = run
   if (obstacle === null) return null
   if (obstacle === "not-registered") return "no trainer has registered: POST /register first"

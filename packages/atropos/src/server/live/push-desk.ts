@@ -22,7 +22,7 @@ export type PushResult =
       lost(): void
     }
   | { kind: "refused"; refusal: Refusal }
-  /** Nobody is there to answer, and nothing was kept. */
+  /** Nobody is there to answer: a retry gets the answer, or is kept in its place. */
   | { kind: "gone" }
 
 interface PushUnderWay {
@@ -48,11 +48,11 @@ export class PushDesk {
     const result = await this.#ingest.ingest(request)
     if (!result.ok) return { kind: "refused", refusal: result.refusal }
     const { groups, digest } = result
-    const { pushes } = this.#live.run
     for (;;) {
+      const { pushes } = this.#live.run
       const keyed = request.key === null ? undefined : pushes.findKey(request.key)
       if (keyed !== undefined && keyed.digest !== digest) return { kind: "refused", refusal: keyTaken }
-      const outcome = keyed?.outcome ?? this.#live.run.pushes.findLost(digest, this.#live.now)
+      const outcome = keyed?.outcome ?? pushes.findLost(digest, this.#live.now)
       if (outcome !== undefined) return this.#kept(digest, outcome, null)
       const same = this.#findUnderWay(request.key, digest)
       if (same === undefined) break
@@ -62,7 +62,16 @@ export class PushDesk {
     if (refusal !== null) return { kind: "refused", refusal }
     // What is not in the store yet is dropped with its connection: the retry brings it again.
     if (!request.isConnected()) return { kind: "gone" }
-    return this.#kept(digest, await this.#submit(request, groups, digest), groups)
+    const work = this.#submit(request, groups, digest)
+    const underWay: PushUnderWay = { done: work.catch(() => {}), isConnected: () => request.isConnected() }
+    this.#byDigest.set(digest, underWay)
+    if (request.key !== null) this.#byKey.set(request.key, underWay)
+    try {
+      return await work
+    } finally {
+      if (this.#byDigest.get(digest) === underWay) this.#byDigest.delete(digest)
+      if (request.key !== null) this.#byKey.delete(request.key)
+    }
   }
 
   #findUnderWay(key: string | null, digest: string): PushUnderWay | undefined {
@@ -73,7 +82,7 @@ export class PushDesk {
     return sameBytes !== undefined && !sameBytes.isConnected() ? sameBytes : undefined
   }
 
-  async #submit(request: PushRequest, groups: readonly PreparedGroup[], digest: string): Promise<PushOutcome> {
+  async #submit(request: PushRequest, groups: readonly PreparedGroup[], digest: string): Promise<PushResult> {
     const arriving = groups.map(({ size, envId, segment }) => {
       const environment = envId === "unknown" ? null : envId
       this.#presence.see(environment)
@@ -84,16 +93,10 @@ export class PushDesk {
     })
     const step = Number(this.#live.run.step)
     const push = { type: "push", time: this.#live.now, step, digest, key: request.key, groups: arriving } as const
-    const committed = this.#live.submit(push, { payloads })
-    const underWay: PushUnderWay = { done: committed.catch(() => {}), isConnected: () => request.isConnected() }
-    this.#byDigest.set(digest, underWay)
-    if (request.key !== null) this.#byKey.set(request.key, underWay)
-    try {
-      return await committed
-    } finally {
-      if (this.#byDigest.get(digest) === underWay) this.#byDigest.delete(digest)
-      if (request.key !== null) this.#byKey.delete(request.key)
-    }
+    const outcome = await this.#live.submit(push, { payloads })
+    if (request.isConnected()) return this.#kept(digest, outcome, groups)
+    this.#live.run.pushes.lose(digest, this.#live.now)
+    return { kind: "gone" }
   }
 
   #kept(digest: string, outcome: PushOutcome, kept: readonly PreparedGroup[] | null): PushResult {

@@ -94,6 +94,7 @@ export function addBatchRoutes(app: FastifyInstance, context: ServerContext): vo
       })
       if (!whole) {
         handout.failed()
+        metrics.cut()
         return
       }
       handout.delivered()

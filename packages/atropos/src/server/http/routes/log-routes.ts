@@ -38,10 +38,12 @@ export function addLogRoutes(app: FastifyInstance, context: ServerContext, book:
       case "kept":
         return sendJson(request, reply, '{"status":"received"}')
       case "too-many-sources": {
+        context.metrics.refused("log_full")
         const detail = `Metrics come from ${context.limits.maxSources} sources already; log under one of their names or raise --max-sources`
         return sendFault(request, reply, 503, detail)
       }
       case "full": {
+        context.metrics.refused("log_full")
         const detail = `${context.limits.maxJournal} bytes of metrics are kept, as many as may be; raise --max-journal or begin a new run folder`
         return sendFault(request, reply, 507, detail)
       }

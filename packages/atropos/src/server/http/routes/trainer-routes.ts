@@ -12,7 +12,6 @@ import {
   wandbInfoResponse,
 } from "../../../protocol/messages.ts"
 import { bareFrame } from "../../bytes/stitch/stitch.ts"
-import { explainObstacle } from "../../live/explain-obstacle.ts"
 import { mayReset } from "../access.ts"
 import { sendFault, sendJson } from "../answers.ts"
 import type { ServerContext } from "../context.ts"
@@ -84,7 +83,7 @@ export function addTrainerRoutes(
     async (request, reply) => {
       await batches.check()
       const { run } = live
-      const reason = explainObstacle(run)
+      const reason = batches.explainNull()
       const because = reason === null ? "" : `,"reason":${JSON.stringify(reason)}`
       const [step, size] = run.registration === null ? [0n, 0] : [run.step, run.queue.groups]
       return sendJson(request, reply, `{"current_step":${step},"queue_size":${size}${because}}`)
