@@ -1,10 +1,12 @@
 /** Pieces below this are copied together; larger ones go out as they are. */
 const smallPiece = 4096
 const bufferSize = 65_536
+/** Enough for what stands between large pieces: most answers need no more. */
+const firstBufferSize = 1024
 
 /** Gathers small pieces, so that an answer of many tiny groups is not as many writes. */
 export class Coalescer {
-  private buffer = new Uint8Array(bufferSize)
+  private buffer = new Uint8Array(firstBufferSize)
   private used = 0
 
   /** What can be sent now that `piece` came after everything so far. */

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads"
 import { prepareGroups } from "../prepare-groups.ts"
-import type { IngestResult } from "../prepared-group.ts"
+import type { IngestResult, PreparedGroup } from "../prepared-group.ts"
 import { createWasmCodec } from "../wasm/wasm-codec.ts"
 import type { Job, JobDone, WorkerSetup } from "./messages.ts"
 
@@ -22,19 +22,24 @@ function run(job: Job): JobDone {
   }
 }
 
-/** The memory of the segments. That of many groups is put into one buffer: each buffer that travels has its cost. */
+/** Segments from here on travel in their own memory. */
+const ownMemoryBytes = 4096
+
+/** The memory of the segments. Small ones are put into one buffer: each buffer that travels has its cost. */
 function gatherSegments(result: IngestResult): ArrayBuffer[] {
-  if (!result.ok || result.groups.length === 0) return []
-  const [first, ...others] = result.groups
-  const own = first?.segment.buffer
-  if (others.length === 0 && own instanceof ArrayBuffer) return [own]
-  const gathered = new ArrayBuffer(result.groups.reduce((sum, { segment }) => sum + segment.length, 0))
+  if (!result.ok) return []
+  const isSmall = ({ segment }: PreparedGroup): boolean =>
+    segment.length < ownMemoryBytes || !(segment.buffer instanceof ArrayBuffer)
+  const small = result.groups.filter(isSmall)
+  const gathered = new ArrayBuffer(small.reduce((sum, { segment }) => sum + segment.length, 0))
   let offset = 0
-  for (const group of result.groups) {
+  for (const group of small) {
     const target = new Uint8Array(gathered, offset, group.segment.length)
     target.set(group.segment)
     group.segment = target
     offset += target.length
   }
-  return [gathered]
+  return [...new Set(result.groups.map(({ segment }) => segment.buffer))].filter(
+    (buffer) => buffer instanceof ArrayBuffer,
+  )
 }
