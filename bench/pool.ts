@@ -8,8 +8,8 @@ import { ServerPool } from "../packages/atropos/src/inference/pool/server-pool.t
 import { startStubProcess } from "./pool/stub-process.ts"
 
 const short = process.argv.includes("--short")
-const rounds = short ? 3 : 7
-const requestsPerRound = short ? 1000 : 8000
+const rounds = short ? 3 : 5
+const requestsPerRound = short ? 1000 : 4000
 const callers = 1000
 const places = 512
 const prompt = Array.from({ length: 200 }, (_, index) => 10 + (index % 700))

@@ -1,3 +1,5 @@
+import type { ChatMessage } from "../chat/messages.ts"
+
 /** What the logprobs of a completion are of: before anything, after temperature, or after all sampling options. */
 export type LogprobsMode = "raw" | "temperature" | "processed"
 
@@ -119,17 +121,7 @@ export interface Usage {
 }
 
 /** A message in the words of the OpenAI chat API; templates see these names, so they are kept. */
-export interface InferenceMessage {
-  role: string
-  content?: string | readonly InferenceContentPart[] | null
-  [field: string]: unknown
-}
-
-/** `{type: "text", text}`, `{type: "image_url", image_url: {url}}` and whatever else a server knows. */
-export interface InferenceContentPart {
-  type: string
-  [field: string]: unknown
-}
+export type InferenceMessage = ChatMessage
 
 export interface ToolCall {
   id: string

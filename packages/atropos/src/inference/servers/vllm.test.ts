@@ -179,6 +179,14 @@ test("knows whether it is paused", async () => {
   expect(stub.running).toBe(0)
 })
 
+test("leaves the model to the server when none was configured", async () => {
+  const { stub } = await start()
+  const unnamed = new VllmServer({ baseUrl: stub.baseUrl, model: "default" })
+  await unnamed.completeTokens([5], { maxTokens: 1 })
+  await unnamed.close()
+  expect(stub.requests.at(-1)?.body).not.toHaveProperty("model")
+})
+
 test("refuses ids outside the vocabulary before they are sent", async () => {
   const { server } = await start()
   await expect(server.completeTokens([1, 99_999], { maxTokens: 1 })).rejects.toThrow(/received the id 99999/)

@@ -58,10 +58,10 @@ export class VllmServer implements InferenceServer {
   }
 
   async chat(request: ChatRequest, options: RequestOptions = {}): Promise<ChatCompletions> {
-    const { reader, options: server } = this.#connection
+    const { reader } = this.#connection
     const sampling = request.sampling ?? {}
     const body = {
-      model: server.model,
+      ...this.#model(),
       ...chatFields(request),
       ...chatSampling(sampling, options),
       ...(request.logprobs
@@ -148,9 +148,15 @@ export class VllmServer implements InferenceServer {
     }
   }
 
+  /** The configuration's default name is nobody's: without one the server takes its own model. */
+  #model(): { model?: string } {
+    const { model } = this.#connection.options
+    return model === "default" ? {} : { model }
+  }
+
   #completionFields(sampling: SamplingOptions): JsonObject {
     return {
-      model: this.#connection.options.model,
+      ...this.#model(),
       ...namedSampling(sampling),
       logprobs: sampling.topLogprobs ?? 0,
       return_weight_versions: true,
@@ -186,7 +192,7 @@ export class VllmServer implements InferenceServer {
 
   #generate(prompt: readonly number[], sampling: SamplingOptions, options: RequestOptions): Promise<JsonObject> {
     const body = {
-      model: this.#connection.options.model,
+      ...this.#model(),
       token_ids: prompt,
       output_mode: (sampling.topLogprobs ?? 0) > 0 ? "tokens" : "text",
       sampling_params: { ...namedSampling(sampling), logprobs: sampling.topLogprobs ?? 0, ...sampling.extra },
