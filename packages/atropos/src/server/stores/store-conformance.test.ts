@@ -34,6 +34,7 @@ const faults = {
   "releases what a reset brings": "a reset releases what came before it",
   "keeps everything queued at a reset": "a reset releases what came before it",
   "forgets releases in a crash": "remembers over a restart",
+  "forgets events once there were many": "random histories",
   "keeps half a commit on a full disk": "a full disk refuses",
   "stays full for ever": "a full disk refuses",
 } as const
@@ -100,6 +101,7 @@ class SimulatedStore implements Store {
   #closed = false
   #failed = false
   #twice = 0
+  #eventsSeen = 0
 
   constructor(disk: Disk, retainBytes: number, fault: Fault | null, room: { full: boolean; wasFull: boolean }) {
     this.#disk = disk
@@ -201,6 +203,8 @@ class SimulatedStore implements Store {
     }
     const trims = this.#fault === "trims event texts"
     events.push(...commit.events.map((event) => (trims ? event.trim().replace("\n", "") : event)))
+    this.#eventsSeen += commit.events.length
+    if (this.#fault === "forgets events once there were many" && this.#eventsSeen > 20) events.pop()
     if (commit.beginsRun === true && this.#fault !== "keeps everything queued at a reset") this.#releaseAll()
     commit.payloads.forEach((payload) => this.#put(payload))
     if (commit.beginsRun === true && this.#fault === "releases what a reset brings") this.#releaseAll()

@@ -272,6 +272,12 @@ export const storeCases: readonly StoreCase[] = [
   ),
 
   storeCase(
+    "random histories come out as they went in",
+    "an interplay of commits, failures, snapshots and restarts",
+    (fixture) => runRandomHistory(fixture, 1),
+  ),
+
+  storeCase(
     "a full disk refuses, keeps what it has, and recovers",
     "store-full loses or half keeps something",
     async (fixture) => {
@@ -308,6 +314,64 @@ function storeCase(title: string, likelyCause: string, check: Check): StoreCase 
       }
     },
   }
+}
+
+/** Calls in random order, several at a time, against a model of what must be there. */
+async function runRandomHistory(fixture: StoreFixture, seed: number): Promise<void> {
+  const random = createRandom(seed)
+  const model = { snapshot: null as string | null, events: [] as string[], groups: new Map<number, number>() }
+  let store = await fixture.open()
+  let nextId = 0
+  for (let round = 0; round < 12; round++) {
+    const calls: Promise<unknown>[] = []
+    for (let left = random(12); left > 0; left--) {
+      const kind = random(10)
+      if (kind === 0) {
+        model.snapshot = `{"round":${round},"left":${left}}`
+        model.events = []
+        calls.push(store.compact(model.snapshot))
+        continue
+      }
+      const ids = range(random(4)).map(() => nextId++)
+      const sizes = ids.map(() => (random(5) === 0 ? 60_000 : random(300)))
+      const events = range(1 + random(2)).map((n) => `{"round":${round},"left":${left},"n":${n}}`)
+      const payloads = ids.map((id, index) => payloadOf(id, bytesOf(id, sizes[index] ?? 0)))
+      calls.push(store.commit({ events, payloads, beginsRun: kind === 1, released: kind === 2 ? ids.slice(1) : [] }))
+      model.events.push(...events)
+      ids.forEach((id, index) => model.groups.set(id, sizes[index] ?? 0))
+    }
+    if (model.groups.size > 0 && random(2) === 0) {
+      // What is called behind a failure, and before it is seen, must not count: the model does not hear of it.
+      const [taken = 0] = model.groups.keys()
+      const bad = [commitOf(taken), commitOf(nextId++), commitOf(nextId++)].map((commit) => store.commit(commit))
+      const outcomes = (await Promise.allSettled(bad)).map(({ status }) => status)
+      same(outcomes, ["rejected", "rejected", "rejected"], "a commit of a group that is there, and two behind it")
+    }
+    await Promise.all(calls)
+    if (fixture.crash !== null && random(3) === 0) {
+      if (random(2) === 0) await store.close()
+      else await fixture.crash(store)
+      store = await fixture.open()
+    }
+    same(await store.recover(), { snapshot: model.snapshot, events: model.events }, `recover() in round ${round}`)
+    same(store.payloadBytes, sum(model.groups.values()), `payloadBytes in round ${round}`)
+    for (const [id, bytes] of [...model.groups].slice(-20)) await holds(store, id, { bytes })
+  }
+}
+
+/** Whole numbers below a limit, the same for the same seed. */
+function createRandom(seed: number): (limit: number) => number {
+  let state = seed
+  return (limit) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return Math.floor((state / 2 ** 32) * limit)
+  }
+}
+
+function sum(numbers: Iterable<number>): number {
+  let total = 0
+  for (const number of numbers) total += number
+  return total
 }
 
 const segmentBytes = 1000

@@ -131,7 +131,7 @@ describe("a run's file", () => {
           rmSync(folder, { recursive: true })
         },
       ),
-      { numRuns: 150 },
+      { numRuns: 80 },
     )
     expect(outcomes.refused).toBeGreaterThan(0)
   })
