@@ -143,6 +143,30 @@ test("a chat hands on tools and gives their calls", async () => {
   })
 })
 
+test("a streamed chat gives the calls as it goes, and never text that is part of one", async () => {
+  const { stub, server } = await start()
+  const call = (query: string): string =>
+    `<tool_call>\n{"name": "search", "arguments": {"query": "${query}"}}\n</tool_call>`
+  stub.script(`Let me see. ${call("river")}\n${call("tree")}`)
+  const tools = [{ type: "function", function: { name: "search", parameters: { type: "object" } } }]
+  const pieces: CompletionDelta[] = []
+  const request = { messages: [{ role: "user", content: "Where?" }], tools, logprobs: true }
+  const { choices } = await server.chat(request, { onDelta: (delta) => pieces.push(delta) })
+  expect(choices[0]).toMatchObject({ finishReason: "tool_calls" })
+  expect(choices[0]?.text.trim()).toBe("Let me see.")
+  const calls = choices[0]!.toolCalls
+  expect(calls.map((found) => found.arguments)).toEqual(['{"query": "river"}', '{"query": "tree"}'])
+  expect(new Set(calls.map(({ id }) => id)).size).toBe(2)
+  expect(
+    pieces
+      .map(({ text = "" }) => text)
+      .join("")
+      .trim(),
+  ).toBe("Let me see.")
+  expect(pieces.flatMap(({ tokenIds = [] }) => tokenIds)).toEqual(choices[0]?.tokenIds)
+  expect(choices[0]?.logprobs).toHaveLength(choices[0]!.tokenIds!.length)
+})
+
 test("leaves an evaluation's sampling to the model's own files unless told", async () => {
   const { stub, server } = await start()
   const request = { messages: [{ role: "user", content: "Hi" }], sampling: { temperature: 0.6 } }

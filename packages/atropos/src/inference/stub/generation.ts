@@ -44,6 +44,13 @@ export interface Piece {
   last: boolean
 }
 
+/** The request that an answer is of: each has `n`, prompt by prompt. */
+export function requestAt(requests: readonly StubRequest[], index: number): StubRequest {
+  const request = requests[Math.floor(index / (requests[0]?.n ?? 1))]
+  if (request === undefined) throw new RangeError(`there are ${requests.length} requests, none for answer ${index}`)
+  return request
+}
+
 /** A whole answer as one piece. */
 export function wholePiece(sample: Sample, index: number): Piece {
   return { index, sample, from: 0, to: sample.tokens.length, last: true }

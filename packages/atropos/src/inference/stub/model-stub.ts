@@ -107,6 +107,7 @@ export async function createModelStub(options: ModelStubOptions = {}): Promise<M
   const faults: StubFault[] = []
   const scripted: (string | ScriptedAnswer)[] = []
   let questions = 0
+  let ids = 0
   const context: StubContext = {
     dialect,
     model: options.model ?? stubTokenizerName,
@@ -116,6 +117,7 @@ export async function createModelStub(options: ModelStubOptions = {}): Promise<M
     vllmVersion: options.vllmVersion ?? "0.33.0",
     scaleOut: options.scaleOut ?? false,
     paused: "no",
+    nextId: () => (ids++).toString(16).padStart(8, "0"),
     nextFault({ path, body }) {
       const index = questions++
       const always: StubFault | undefined = options.ignoresN ? { kind: "one-choice" } : undefined

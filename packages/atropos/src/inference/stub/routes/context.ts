@@ -24,6 +24,8 @@ export interface StubContext {
   readonly scaleOut: boolean
   /** How the stub takes requests: normally, not at all (503), or holding them. */
   paused: "no" | "refuse" | "hold"
+  /** For what needs a name of its own: answers, calls. */
+  nextId(): string
   /** Taken once a request for answers. */
   nextFault(call: StubCall): StubFault | undefined
   script(call: StubCall, promptIds: readonly number[], index: number): ScriptedAnswer | undefined

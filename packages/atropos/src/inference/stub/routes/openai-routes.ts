@@ -1,7 +1,8 @@
-import { parseToolCalls } from "../../../chat/tool-calls/formats.ts"
+import { createToolCallParser, parseToolCalls } from "../../../chat/tool-calls/formats.ts"
+import type { ToolCallStream } from "../../../chat/tool-calls/parser.ts"
 import type { FunctionTool } from "../../../chat/tool-calls/tool-call.ts"
 import { isObject, numberOr, type JsonObject } from "../../transport/read.ts"
-import { textOf, tokensOf, wholePiece, type Piece, type Sample, type StubRequest } from "../generation.ts"
+import { requestAt, textOf, tokensOf, wholePiece, type Piece, type Sample, type StubRequest } from "../generation.ts"
 import type { StubCall } from "../stub-call.ts"
 import {
   fitToContext,
@@ -52,7 +53,8 @@ async function completions(...[context, call]: Parameters<StubHandler>): Promise
       : { prompt_token_ids: body["return_token_ids"] === true ? prompt.promptIds : null }),
     ...(typeof scores === "number" ? { prompt_logprobs: promptLogprobs(context, prompt.promptIds, scores) } : {}),
   })
-  await answer(context, call, requests, { object: "text_completion", id: "cmpl", chunk: "text_completion" }, shape)
+  const send = body["stream"] === true ? stream : answer
+  await send(context, call, requests, { object: "text_completion", id: "cmpl" }, shape)
 }
 
 async function chat(...[context, call]: Parameters<StubHandler>): Promise<void> {
@@ -69,29 +71,86 @@ async function chat(...[context, call]: Parameters<StubHandler>): Promise<void> 
   const request = fitToContext(context, { ...wanted, promptIds, topLogprobs: top })
   const tools = Array.isArray(body["tools"]) ? (body["tools"] as FunctionTool[]) : []
   const sglang = context.dialect === "sglang"
-  const streamed = body["stream"] === true
-  const shape = (piece: Piece, prompt: StubRequest): JsonObject => {
-    const text = textOf(piece)
-    const parsed = tools.length > 0 && !streamed ? parseToolCalls("hermes", text, tools) : { content: text, calls: [] }
-    const calls = parsed.calls.map((toolCall, index) => ({
-      id: sglang ? `call_stub${index}` : `chatcmpl-tool-stub${index}`,
-      type: "function",
-      function: { name: toolCall.name, arguments: toolCall.arguments },
-    }))
-    const message = { role: "assistant", content: parsed.content, ...(calls.length > 0 ? { tool_calls: calls } : {}) }
-    const delta = { ...(piece.from === 0 ? { role: "assistant" } : {}), content: text }
+  /** What stands beside the message; with calls in it a choice ends for their sake. */
+  const choiceOf = (piece: Piece, called: boolean): JsonObject => {
     const fields = choiceFields(context, body, piece)
     return {
-      ...(streamed ? { delta } : { message }),
       logprobs: body["logprobs"] === true ? { content: chatLogprobs(context, piece) } : null,
       ...fields,
-      ...(calls.length > 0 && fields["finish_reason"] === "stop" ? { finish_reason: "tool_calls" } : {}),
-      ...(sglang && body["return_prompt_token_ids"] === true ? { prompt_token_ids: prompt.promptIds } : {}),
+      ...(called && fields["finish_reason"] === "stop" ? { finish_reason: "tool_calls" } : {}),
+      ...(sglang && body["return_prompt_token_ids"] === true ? { prompt_token_ids: promptIds } : {}),
     }
   }
-  const names = { object: "chat.completion", id: "chatcmpl", chunk: "chat.completion.chunk" }
   const beside = !sglang && context.dialect !== "openai" && exact ? { prompt_token_ids: promptIds } : {}
-  await answer(context, call, [request], names, shape, beside)
+  if (body["stream"] !== true) {
+    const shape = (piece: Piece): JsonObject => {
+      const { message, called } = messageOf(context, piece, tools)
+      return { message, ...choiceOf(piece, called) }
+    }
+    await answer(context, call, [request], { object: "chat.completion", id: "chatcmpl" }, shape, beside)
+    return
+  }
+  const parsers = new Map<number, ToolCallStream>()
+  const shape = (piece: Piece): JsonObject => {
+    const { delta, called } = deltaOf(context, piece, tools, parsers)
+    return { delta, ...choiceOf(piece, called) }
+  }
+  const opening = (index: number): JsonObject => {
+    const delta = { role: "assistant", content: "" }
+    return { choices: [{ index, delta, logprobs: null, finish_reason: null }], ...beside }
+  }
+  await stream(context, call, [request], { object: "chat.completion.chunk", id: "chatcmpl" }, shape, opening)
+}
+
+interface Parsed {
+  /** Whether there are calls. */
+  called: boolean
+}
+
+/** A whole message, its calls parsed. */
+function messageOf(
+  context: StubContext,
+  piece: Piece,
+  tools: readonly FunctionTool[],
+): Parsed & { message: JsonObject } {
+  const text = textOf(piece)
+  const parsed = tools.length > 0 ? parseToolCalls("hermes", text, tools) : { content: text, calls: [] }
+  const calls = parsed.calls.map((toolCall) => ({
+    id: callId(context),
+    type: "function",
+    function: { name: toolCall.name, arguments: toolCall.arguments },
+  }))
+  const message = { role: "assistant", content: parsed.content, ...(calls.length > 0 ? { tool_calls: calls } : {}) }
+  return { message, called: calls.length > 0 }
+}
+
+/** A piece of a message: text is held back while it could be a call, so a piece may have tokens and no text. */
+function deltaOf(
+  context: StubContext,
+  piece: Piece,
+  tools: readonly FunctionTool[],
+  parsers: Map<number, ToolCallStream>,
+): Parsed & { delta: JsonObject } {
+  const text = textOf(piece)
+  if (tools.length === 0) return { delta: { content: text }, called: false }
+  const parser = parsers.get(piece.index) ?? createToolCallParser("hermes", tools)
+  parsers.set(piece.index, parser)
+  const before = parser.result().calls.length
+  const pushed = parser.push(text)
+  const rest = piece.last ? parser.end() : { content: "", calls: [] }
+  const content = pushed.content + rest.content
+  const calls = [...pushed.calls, ...rest.calls].map((toolCall, index) => ({
+    index: before + index,
+    id: callId(context),
+    type: "function",
+    function: { name: toolCall.name, arguments: toolCall.arguments },
+  }))
+  const delta = { ...(content === "" ? {} : { content }), ...(calls.length > 0 ? { tool_calls: calls } : {}) }
+  return { delta, called: parser.result().calls.length > 0 }
+}
+
+function callId(context: StubContext): string {
+  return `${context.dialect === "sglang" ? "call_" : "chatcmpl-tool-"}${context.nextId()}`
 }
 
 /** What vLLM and SGLang say of a choice beside its text; each has its own words. */
@@ -129,45 +188,62 @@ function stopOf(context: StubContext, sample: Sample): string | number | null {
   return sample.finishReason === "stop" ? (sample.stopReason ?? context.engine.model.endId) : null
 }
 
+type Shape = (piece: Piece, prompt: StubRequest) => JsonObject
+
+interface AnswerNames {
+  object: string
+  id: string
+}
+
+function headOf(context: StubContext, call: StubCall, { id, object }: AnswerNames): JsonObject {
+  const { model } = call.body
+  return {
+    id: `${id}-${context.nextId()}`,
+    object,
+    created: 0,
+    model: typeof model === "string" ? model : context.model,
+  }
+}
+
 async function answer(
   context: StubContext,
   call: StubCall,
   requests: readonly StubRequest[],
-  names: { object: string; chunk: string; id: string },
-  shape: (piece: Piece, prompt: StubRequest) => JsonObject,
+  names: AnswerNames,
+  shape: Shape,
   beside: JsonObject = {},
 ): Promise<void> {
-  const { body } = call
-  const n = requests[0]?.n ?? 1
-  const head = {
-    id: `${names.id}-stub`,
-    created: 0,
-    model: typeof body["model"] === "string" ? body["model"] : context.model,
-  }
-  const promptOf = (index: number): StubRequest => requests[Math.floor(index / n)] ?? (requests[0] as StubRequest)
-  if (body["stream"] !== true) {
-    const samples = await generate(context, call, requests)
-    call.json(200, {
-      ...head,
-      object: names.object,
-      choices: samples.map((sample, index) => ({
-        index,
-        ...shape(wholePiece(sample, index), promptOf(index)),
-      })),
-      usage: usageOf(context, requests, samples),
-      ...beside,
-      ...metadataOf(context, samples[0]),
-    })
-    return
-  }
-  let first = true
-  const samples = await generate(context, call, requests, (piece) => {
-    const choice = { index: piece.index, ...shape(piece, promptOf(piece.index)) }
-    call.event({ ...head, object: names.chunk, choices: [choice], ...(first ? beside : {}) })
-    first = false
+  const samples = await generate(context, call, requests)
+  call.json(200, {
+    ...headOf(context, call, names),
+    choices: samples.map((sample, index) => ({
+      index,
+      ...shape(wholePiece(sample, index), requestAt(requests, index)),
+    })),
+    usage: usageOf(context, requests, samples),
+    ...beside,
+    ...metadataOf(context, samples[0]),
   })
-  if (isObject(body["stream_options"]) && body["stream_options"]["include_usage"] === true) {
-    call.event({ ...head, object: names.chunk, choices: [], usage: usageOf(context, requests, samples) })
+}
+
+/** Chunk by chunk; `opening` is what comes before the first of each choice. */
+async function stream(
+  context: StubContext,
+  call: StubCall,
+  requests: readonly StubRequest[],
+  names: AnswerNames,
+  shape: Shape,
+  opening?: (index: number) => JsonObject,
+): Promise<void> {
+  const head = headOf(context, call, names)
+  const samples = await generate(context, call, requests, (piece) => {
+    const { index } = piece
+    if (piece.from === 0 && opening !== undefined) call.event({ ...head, ...opening(index) })
+    call.event({ ...head, choices: [{ index, ...shape(piece, requestAt(requests, index)) }] })
+  })
+  const { stream_options: options } = call.body
+  if (isObject(options) && options["include_usage"] === true) {
+    call.event({ ...head, choices: [], usage: usageOf(context, requests, samples) })
   }
   call.endEvents()
 }

@@ -1,5 +1,5 @@
 import { isObject, numberOr, type JsonObject } from "../../transport/read.ts"
-import { textOf, tokensOf, wholePiece, type Piece, type StubRequest } from "../generation.ts"
+import { requestAt, textOf, tokensOf, wholePiece, type Piece, type StubRequest } from "../generation.ts"
 import {
   fitToContext,
   readPrompts,
@@ -88,9 +88,7 @@ export async function sglangGenerate(...[context, call]: Parameters<StubHandler>
   const top = numberOr(body["top_logprobs_num"], 0)
   const wanted = readSampling({ max_new_tokens: 128, ...params })
   const requests = prompts.map((promptIds) => fitWhole(context, { ...wanted, promptIds, topLogprobs: top }))
-  const promptOf = (index: number): StubRequest =>
-    requests[Math.floor(index / wanted.n)] ?? (requests[0] as StubRequest)
-  const shape = (piece: Piece): JsonObject => sglangAnswer(context, body, piece, promptOf(piece.index), top)
+  const shape = (piece: Piece): JsonObject => sglangAnswer(context, body, piece, requestAt(requests, piece.index), top)
   if (body["stream"] === true) {
     await generate(
       context,
@@ -147,7 +145,7 @@ function sglangAnswer(
     text: textOf(piece),
     output_ids: tokens.map(({ id }) => id),
     meta_info: {
-      id: "stub",
+      id: context.nextId(),
       finish_reason: last ? finishOf(context, piece) : null,
       prompt_tokens: request.promptIds.length,
       weight_version: context.engine.version,

@@ -35,7 +35,12 @@ export const vllmRoutes: StubRoutes = {
   },
   "POST /v1/chat/completions/render": (context, call) => {
     const ids = renderChat(context, call.body)
-    call.json(200, { request_id: "chatcmpl-stub", token_ids: ids, sampling_params: call.body, model: context.model })
+    call.json(200, {
+      request_id: `chatcmpl-${context.nextId()}`,
+      token_ids: ids,
+      sampling_params: call.body,
+      model: context.model,
+    })
   },
   "POST /inference/v1/generate": generateTokens,
   "POST /inference/v1/abort_requests": abortRequests,
@@ -90,7 +95,12 @@ async function generateTokens(...[context, call]: Parameters<StubHandler>): Prom
   const top = numberOr(params["logprobs"], -1)
   const request = fitToContext(context, { ...wanted, promptIds: promptIds ?? [], topLogprobs: Math.max(0, top) })
   const mode = typeof body["output_mode"] === "string" ? body["output_mode"] : "tokens"
-  const head = { request_id: "generate-tokens-stub", model: context.model, created: 0, output_mode: mode }
+  const head = {
+    request_id: `generate-tokens-${context.nextId()}`,
+    model: context.model,
+    created: 0,
+    output_mode: mode,
+  }
   const shape = (piece: Piece): JsonObject => generatedChoice(context, piece, mode, top >= 0)
   const usageOf = (samples: readonly Sample[]): JsonObject => {
     const completion = samples.reduce((sum, { tokens }) => sum + tokens.length, 0)
