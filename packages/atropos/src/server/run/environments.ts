@@ -31,14 +31,12 @@ export interface EnvironmentStatus {
   readonly registered: boolean
 }
 
-/** Sums over the connected environments; they change only when one comes, goes or the batch size changes. */
+/** Sums over the connected environments, added up in order of registration. */
 interface Totals {
-  readonly weight: number
-  readonly allocation: number
-  /** Who has a minimum of at least one sequence, in order of registration. */
-  readonly minimums: readonly Minimum[]
-  /** The minimum of each connected environment that has one, also 0. */
-  readonly minimumOf: ReadonlyMap<Owner, number>
+  weight: number
+  allocation: number
+  /** Who has a minimum of at least one sequence. */
+  readonly minimums: Minimum[]
 }
 
 /** The environments of a run, in order of registration, and the sums over them kept up to date. */
@@ -50,10 +48,11 @@ export class EnvironmentTable {
   #totals: Totals | null = null
   /** Per owner, its queued sequences in full groups of the largest size, above its minimum; and their sum. */
   readonly #rounded = new Map<Owner, number>()
+  readonly #byOwner = new Map<Owner, Environment>()
   #roundedSum = 0
   #roundedFor = 0
-  /** Nobody lapses before this time. */
-  #nextLapse: number = Infinity
+  /** Nobody who may lapse was last seen before this time. */
+  #oldestSeen: number = Infinity
 
   constructor(queue: GroupQueue) {
     this.#queue = queue
@@ -79,45 +78,44 @@ export class EnvironmentTable {
       pushed: 0,
     }
     this.all.push(environment)
+    this.#byOwner.set(owner, environment)
     this.#queue.owners.push(owner)
-    this.#changed()
-    this.#nextLapse = -Infinity
+    this.#oldestSeen = Math.min(this.#oldestSeen, time)
+    this.revision += 1
+    // The newest is the last to be added up, so the sums stay what they would be.
+    if (this.#totals !== null) this.#addTo(this.#totals, environment)
     return environment
   }
 
   setBatchSize(batchSize: number): void {
     this.#batchSize = batchSize
-    this.#changed()
+    this.#totals = null
+    this.#roundedFor = 0
+    this.revision += 1
   }
 
   disconnect(environment: Environment): void {
     environment.disconnected = true
-    this.#changed()
+    this.#connectionChanged(environment)
   }
 
   setLapsed(environment: Environment, lapsed: boolean): void {
     environment.lapsed = lapsed
-    this.#nextLapse = -Infinity
-    this.#changed()
+    this.#oldestSeen = Math.min(this.#oldestSeen, environment.lastSeen)
+    this.#connectionChanged(environment)
   }
 
   /** Who has not been heard of for `timeoutMs`. Looks at all of them only when one may have lapsed. */
   findLapsed(now: number, timeoutMs: number): Environment[] {
-    if (now < this.#nextLapse) return []
+    if (now < this.#oldestSeen + timeoutMs) return []
     const found: Environment[] = []
-    this.#nextLapse = Infinity
+    this.#oldestSeen = Infinity
     for (const environment of this.all) {
-      if (environment.disconnected || environment.lapsed) continue
-      const due = environment.lastSeen + timeoutMs
-      if (due <= now) found.push(environment)
-      else this.#nextLapse = Math.min(this.#nextLapse, due)
+      if (!isConnected(environment)) continue
+      if (environment.lastSeen + timeoutMs <= now) found.push(environment)
+      else this.#oldestSeen = Math.min(this.#oldestSeen, environment.lastSeen)
     }
     return found
-  }
-
-  /** A time before which nobody lapses, as far as is known. */
-  get nextLapse(): number {
-    return this.#nextLapse
   }
 
   get minimums(): readonly Minimum[] {
@@ -149,49 +147,56 @@ export class EnvironmentTable {
     }
   }
 
-  #changed(): void {
+  #connectionChanged({ owner }: Environment): void {
     this.#totals = null
+    this.#queue.changedOwners.add(owner)
     this.revision += 1
   }
 
   #sums(): Totals {
-    if (this.#totals !== null) return this.#totals
-    let weight = 0
-    let allocation = 0
-    const minimums: Minimum[] = []
-    const minimumOf = new Map<Owner, number>()
-    for (const environment of this.all) {
-      if (!isConnected(environment)) continue
-      const { id, registration, owner } = environment
-      weight += lengthTimes(Math.max(0, registration.weight), registration)
-      if (registration.minBatchAllocation === null) continue
-      allocation += registration.minBatchAllocation
-      const sequences = Math.floor(this.#batchSize * registration.minBatchAllocation)
-      minimumOf.set(owner, sequences)
-      if (sequences >= 1) minimums.push({ environment: id, sequences })
+    if (this.#totals === null) {
+      this.#totals = { weight: 0, allocation: 0, minimums: [] }
+      for (const environment of this.all) this.#addTo(this.#totals, environment)
     }
-    this.#totals = { weight, allocation, minimums, minimumOf }
-    this.#roundedFor = 0
     return this.#totals
+  }
+
+  #addTo(totals: Totals, environment: Environment): void {
+    const { id, registration } = environment
+    if (!isConnected(environment)) return
+    totals.weight += lengthTimes(Math.max(0, registration.weight), registration)
+    totals.allocation += registration.minBatchAllocation ?? 0
+    const sequences = this.#minimumOf(environment)
+    if (sequences >= 1) totals.minimums.push({ environment: id, sequences })
+  }
+
+  /** How many sequences of every batch are to come from it, before scaling. */
+  #minimumOf(environment: Environment | undefined): number {
+    if (environment === undefined || !isConnected(environment)) return 0
+    return Math.floor(this.#batchSize * (environment.registration.minBatchAllocation ?? 0))
   }
 
   /** What others have queued counts in full groups of the largest size, less what is theirs by minimum. */
   #sumRounded(): number {
-    const { minimumOf } = this.#sums()
-    const largest = this.#queue.largestSize
-    const changed = this.#queue.changedOwners
+    const queue = this.#queue
+    const largest = queue.largestSize
     if (this.#roundedFor !== largest) {
       this.#roundedFor = largest
       this.#roundedSum = 0
       this.#rounded.clear()
-      for (const owner of [this.#queue.unowned, ...this.#queue.owners]) changed.add(owner)
+      queue.changedOwners.clear()
+      queue.changedOwners.add(queue.unowned)
+      // Who has nothing queued adds nothing.
+      for (const { owner } of this.all) if (owner.queued > 0) queue.changedOwners.add(owner)
     }
-    for (const owner of changed) {
-      const value = Math.max(0, Math.ceil(owner.queued / largest) * largest - (minimumOf.get(owner) ?? 0))
+    for (const owner of queue.changedOwners) {
+      const minimum = this.#minimumOf(this.#byOwner.get(owner))
+      const value = Math.max(0, Math.ceil(owner.queued / largest) * largest - minimum)
       this.#roundedSum += value - (this.#rounded.get(owner) ?? 0)
-      this.#rounded.set(owner, value)
+      if (value === 0) this.#rounded.delete(owner)
+      else this.#rounded.set(owner, value)
     }
-    changed.clear()
+    queue.changedOwners.clear()
     return this.#roundedSum
   }
 }

@@ -82,7 +82,7 @@ export function addBatchRoutes(app: FastifyInstance, context: ServerContext): vo
     const { batch } = handout
     const { table } = live.run
     const ids = batch.slots.map((slot) => table.idOf(slot))
-    const staleness = batch.slots.map((slot) => Number(live.run.step) - (table.steps[slot] ?? 0))
+    const staleness = batch.slots.map((slot) => Math.max(0, Number(live.run.step) - (table.steps[slot] ?? 0)))
     try {
       const whole = await sendGroups(request, reply, {
         ids,
