@@ -25,8 +25,9 @@ export class KeyValueCache {
 
   /** Makes room for `rows` of `positions`; keeps what the first `used` rows hold. */
   reserve(rows: number, positions: number, used: number): void {
-    if (used === 0) this.#positions = 0
-    const newPositions = Math.max(this.#positions, Math.min(powerOfTwo(positions), this.#config.contextLength))
+    const wanted = Math.min(powerOfTwo(positions), this.#config.contextLength)
+    // Every step costs as much as the longest row: an empty cache goes back to what is wanted now.
+    const newPositions = used === 0 ? wanted : Math.max(this.#positions, wanted)
     const newRows = Math.max(this.#rows, powerOfTwo(rows))
     if (newRows === this.#rows && newPositions === this.#positions) return
     const { width } = this.#config
@@ -50,11 +51,14 @@ export class KeyValueCache {
   write(row: number, position: number, count: number, source: readonly HostLayer[], sourceStart: number): void {
     const { width } = this.#config
     const to = (row * this.#positions + position) * width
-    for (const [index, layer] of this.#layers.entries()) {
+    for (const [index, { keys, values }] of this.#layers.entries()) {
       const part = source[index]
       if (part === undefined) continue
-      layer.keys.set(part.keys.subarray(sourceStart * width, (sourceStart + count) * width), to)
-      layer.values.set(part.values.subarray(sourceStart * width, (sourceStart + count) * width), to)
+      // A loop: for one position, making views to `set` from costs more than the copy.
+      for (let offset = 0, from = sourceStart * width; offset < count * width; offset++, from++) {
+        keys[to + offset] = part.keys[from] ?? 0
+        values[to + offset] = part.values[from] ?? 0
+      }
     }
   }
 

@@ -20,21 +20,26 @@ export function logSoftmax(logits: Float32Array): Float64Array {
   let total = 0
   for (const logit of logits) total += Math.exp(logit - highest)
   const logTotal = highest + Math.log(total)
-  return Float64Array.from(logits, (logit) => logit - logTotal)
+  const logprobs = new Float64Array(logits.length)
+  for (let id = 0; id < logits.length; id++) logprobs[id] = (logits[id] ?? 0) - logTotal
+  return logprobs
 }
 
 /** Draws one token id from log-probabilities, as the options shape them. */
 export function pickToken(logprobs: Float64Array, options: PickOptions, random: Random): number {
   if (options.temperature === 0) return likeliest(logprobs, options.banned)
-  const shaped = logprobs.map((logprob, id) =>
-    options.banned?.has(id) === true ? 0 : Math.exp(logprob / options.temperature),
-  )
+  const shaped = new Float64Array(logprobs.length)
+  for (let id = 0; id < logprobs.length; id++) {
+    const isBanned = options.banned?.has(id) === true
+    shaped[id] = isBanned ? 0 : Math.exp((logprobs[id] ?? 0) / options.temperature)
+  }
   if (options.topK > 0 || options.topP < 1 || options.minP > 0) keepLikeliest(shaped, options)
   let total = 0
   for (const share of shaped) total += share
   let left = random() * total
   let last = -1
-  for (const [id, share] of shaped.entries()) {
+  for (let id = 0; id < shaped.length; id++) {
+    const share = shaped[id] ?? 0
     if (share === 0) continue
     last = id
     left -= share

@@ -2,7 +2,7 @@
 // finished samples leave, waiting ones enter (their prompts go through the model in one batch) and new weights
 // come in. Keys and values of earlier positions lie in host arrays, so that entering and leaving is a copy of
 // rows; the model only sees full arrays of a few fixed sizes, for each of which it is compiled once.
-import { setImmediate as nextTurn } from "node:timers/promises"
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises"
 
 import { jit, numpy as np, tree, type OwnedFunction } from "@jax-js/jax"
 
@@ -24,6 +24,11 @@ export interface SamplerOptions {
   maxRows?: number
 }
 
+/** Requests that come in a row are gathered for so long before the first of them is drawn. */
+const longestGatherMs = 20
+/** A sample enters beside running ones when it has waited for so long. */
+const longestWaitMs = 30
+
 interface Row {
   request: SampleRequest
   random: Random
@@ -32,6 +37,8 @@ interface Row {
   cached: number
   newest: number
   maxTokens: number
+  /** By `performance.now()`. */
+  arrivedAt: number
   end: (sample: Sample) => void
 }
 
@@ -106,7 +113,8 @@ class Sampler implements Policy {
           }
           if (maxTokens < 1) return end(sample)
           const random = createRandom(deriveSeed(seed, index))
-          this.#waiting.push({ request, random, sample, cached: 0, newest: -1, maxTokens, end })
+          const arrivedAt = performance.now()
+          this.#waiting.push({ request, random, sample, cached: 0, newest: -1, maxTokens, arrivedAt, end })
         }),
     )
     this.#start()
@@ -135,16 +143,32 @@ class Sampler implements Policy {
   }
 
   async #run(): Promise<void> {
-    // Requests that arrive together are drawn together.
-    await nextTurn()
     while (this.#pending.length + this.#waiting.length + this.#running.length > 0) {
+      if (this.#running.length === 0) await this.#gather()
       this.#takeWeights()
       this.#removeAborted()
       if (this.#closed) this.#abortAll()
-      if (this.#waiting.length > 0 && this.#running.length < this.#maxRows) await this.#admit()
+      if (this.#shouldAdmit()) await this.#admit()
       if (this.#running.length > 0) await this.#step()
       await nextTurn()
     }
+  }
+
+  /** Waits while requests keep coming in: a step costs much the same for one sample and for many. */
+  async #gather(): Promise<void> {
+    const until = performance.now() + longestGatherMs
+    let before: number
+    do {
+      before = this.#waiting.length
+      await sleep(2)
+    } while (this.#waiting.length > before && this.#waiting.length < this.#maxRows && performance.now() < until)
+  }
+
+  /** New samples enter many at a time, when the running ones have ended or have taken long. */
+  #shouldAdmit(): boolean {
+    const [oldest] = this.#waiting
+    if (oldest === undefined || this.#running.length >= this.#maxRows) return false
+    return this.#running.length === 0 || performance.now() - oldest.arrivedAt > longestWaitMs
   }
 
   #takeWeights(): void {

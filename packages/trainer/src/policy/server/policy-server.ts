@@ -72,7 +72,9 @@ export function createPolicyServer(options: PolicyServerOptions): FastifyInstanc
   server.post("/v1/completions", async (request, reply) => {
     const body = parseCompletionRequest(request.body, modelName)
     const gone = new AbortController()
-    reply.raw.on("close", () => gone.abort())
+    reply.raw.on("close", () => {
+      if (!reply.raw.writableFinished) gone.abort()
+    })
     const answer = await complete(body, { policy, tokenizer, modelName, signal: gone.signal, newId, now })
     if (body.stream !== true) return answer
     return reply.type("text/event-stream").send(toEvents(answer, body.stream_options?.include_usage === true))
