@@ -4,8 +4,8 @@ import { AtroposError } from "../../runtime/errors.ts"
 import { errorInBody, errorOfResponse } from "./server-error.ts"
 import { readEvents, type ServerEvent } from "./event-stream.ts"
 
-/** vLLM's HTTP server closes idle connections after 5 s; one that we reuse then is a request lost. */
-const keepAliveMs = 4_000
+/** vLLM's HTTP server closes idle connections after 5 s; one reused just then is a request lost. Timers may be late. */
+const keepAliveMs = 2_500
 /** What a timer of the platform can count; beyond it fires at once. */
 const longestTimerMs = 2 ** 31 - 1
 const maxResponseBytes = 512 * 1024 * 1024
