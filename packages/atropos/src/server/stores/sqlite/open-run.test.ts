@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import fc from "fast-check"
-import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { isAtroposError } from "../../../runtime/errors.ts"
 import type { Commit } from "../store.ts"
 import { openRun } from "./open-run.ts"
@@ -14,31 +14,36 @@ import { migrations } from "./schema.ts"
 import { describeSqliteError } from "./sqlite-errors.ts"
 import { openSqliteStore } from "./sqlite-store.ts"
 
+/** Made once: a run as a crash leaves it. */
+const model = mkdtempSync(join(tmpdir(), "atropos-open-model-"))
 let place: string
 let directory: string
 let file: string
+beforeAll(() => layCrashedRun(model))
 beforeEach(() => {
   place = mkdtempSync(join(tmpdir(), "atropos-open-"))
   directory = join(place, "run")
   file = join(directory, "run.sqlite")
 })
 afterEach(() => rmSync(place, { recursive: true }))
+afterAll(() => rmSync(model, { recursive: true }))
 
 const commitOf = (groupId: number): Commit => ({
   events: [`{"push":${groupId}}`],
   payloads: [{ groupId, segment: new Uint8Array(40_000).fill(groupId), crc32: 1, jsonBytes: 2 }],
 })
 
-/** A run of `commits` commits as a crash leaves it: the first half in the file, the rest in its log. */
-async function crashedRun(commits = 6): Promise<void> {
-  const alive = join(place, "alive")
+/** Six commits, the first half in the file, the rest in its log. */
+async function layCrashedRun(folder: string): Promise<void> {
   for (const half of [0, 1]) {
-    const store = await openSqliteStore({ directory: alive })
-    for (let n = 0; n < commits / 2; n++) await store.commit(commitOf(half * (commits / 2) + n))
-    if (half === 1) cpSync(alive, directory, { recursive: true })
+    const store = await openSqliteStore({ directory: join(folder, "alive") })
+    for (let n = 0; n < 3; n++) await store.commit(commitOf(half * 3 + n))
+    if (half === 1) cpSync(join(folder, "alive"), join(folder, "crashed"), { recursive: true })
     await store.close()
   }
 }
+
+const placeCrashedRun = (): void => cpSync(join(model, "crashed"), directory, { recursive: true })
 
 async function openAndRecover(folder: string): Promise<unknown> {
   const store = await openSqliteStore({ directory: folder })
@@ -65,7 +70,7 @@ async function eventsIn(folder: string): Promise<string[]> {
 
 describe("a run's file", () => {
   it("is complete after a crash", async () => {
-    await crashedRun()
+    placeCrashedRun()
     expect(await eventsIn(directory)).toHaveLength(6)
   })
 
@@ -87,7 +92,7 @@ describe("a run's file", () => {
     ["broken in its log", () => flip(`${file}-wal`, 30_000), "store-damaged", /a bad place, which cuts off 3 commits/],
     ["broken at its log's beginning", () => flip(`${file}-wal`, 17), "store-damaged", /first bytes of its -wal file/],
   ])("that is %s is refused, says the way out, and is not touched", async (_what, harm, code, message) => {
-    await crashedRun()
+    placeCrashedRun()
     harm()
     const before = digest(file)
     const error = await openAndRecover(directory).catch((reason: unknown) => reason)
@@ -100,7 +105,7 @@ describe("a run's file", () => {
   })
 
   it("that is damaged somewhere is refused or whole, never shortened", async () => {
-    await crashedRun()
+    placeCrashedRun()
     const original = { run: readFileSync(file), log: readFileSync(`${file}-wal`) }
     const whole = (await eventsIn(directory)).length
     const outcomes = { whole: 0, refused: 0 }
@@ -137,7 +142,7 @@ describe("a run's file", () => {
   })
 
   it("of an older version is taken to the newest", async () => {
-    await crashedRun()
+    placeCrashedRun()
     const emptied = new DatabaseSync(file)
     const tables = emptied.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all()
     for (const { name } of tables) emptied.exec(`DROP TABLE ${String(name)}`)
@@ -150,7 +155,7 @@ describe("a run's file", () => {
   })
 
   it("that a crash left half laid is laid anew", async () => {
-    await crashedRun()
+    placeCrashedRun()
     cpSync(file, `${file}.new`)
     rmSync(file)
     rmSync(`${file}-wal`)
