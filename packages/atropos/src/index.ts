@@ -81,7 +81,14 @@ export {
   type RolloutResult,
   type Scoring,
 } from "./environment/rollouts/rollout.ts"
-export { defineTool, describeTools, runToolCalls, type Tool, type ToolOutcome } from "./environment/tools/tool.ts"
+export {
+  defineTool,
+  describeTools,
+  runToolCalls,
+  type AnyTool,
+  type Tool,
+  type ToolOutcome,
+} from "./environment/tools/tool.ts"
 export { createRandom, type Random } from "./environment/random.ts"
 export type { Answer, CallOptions, Session, SessionSequence } from "./inference/session/session.ts"
 export { runIfMain } from "./cli/run-if-main.ts"

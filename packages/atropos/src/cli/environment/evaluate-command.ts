@@ -18,9 +18,19 @@ import type { CommandContext } from "../command.ts"
 import { openRun } from "./open-run.ts"
 import { createProgress } from "./progress.ts"
 import type { Configuration } from "./resolve-configuration.ts"
+import { withClosing } from "./with-closing.ts"
 
 /** `atropos evaluate`: one evaluation of the policy, printed and written to files. */
-export async function runEvaluate(
+export function runEvaluate(
+  environmentClass: AnyEnvironmentClass,
+  configuration: Configuration,
+  context: CommandContext,
+): Promise<number> {
+  return withClosing((defer) => evaluateWith(defer, environmentClass, configuration, context))
+}
+
+async function evaluateWith(
+  defer: (close: () => unknown) => void,
   environmentClass: AnyEnvironmentClass,
   configuration: Configuration,
   context: CommandContext,
@@ -28,7 +38,10 @@ export async function runEvaluate(
   const progress = createProgress(context, !configuration.run.quiet && !configuration.run.json)
   const shown = { ...context, stderr: (text: string) => progress.around(() => context.stderr(text)) }
   const run = await openRun(environmentClass, configuration, shown)
+  defer(() => run.close())
   const { config, environment, logger, policy, name } = run
+  defer(() => environment.cleanup())
+  defer(() => progress.end())
   try {
     const directory = await prepareDirectory(configuration, context.workingDirectory)
     if (directory === undefined) {
@@ -66,10 +79,6 @@ export async function runEvaluate(
   } catch (error) {
     if (context.signal.aborted) return 130
     throw error
-  } finally {
-    progress.end()
-    await environment.cleanup()
-    await run.close()
   }
 }
 

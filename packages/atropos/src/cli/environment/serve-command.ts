@@ -1,5 +1,6 @@
 import { resolve } from "node:path"
 
+import type { EnvironmentConfig } from "../../environment/config/environment-config.ts"
 import { GroupsFile } from "../../environment/groups/groups-file.ts"
 import { toWireGroup } from "../../environment/groups/to-wire.ts"
 import type { AnyEnvironmentClass } from "../../environment/environment-class.ts"
@@ -12,18 +13,38 @@ import { TrajectoryClient } from "../../protocol/trajectory-client.ts"
 import type { CommandContext } from "../command.ts"
 import { openRun } from "./open-run.ts"
 import { openTrackers } from "./open-trackers.ts"
+import { createProgress, type Progress } from "./progress.ts"
 import type { Configuration } from "./resolve-configuration.ts"
+import { withClosing } from "./with-closing.ts"
 
 /** `atropos serve`: runs an environment against a trajectory server until its work is done. */
-export async function runServe(
+export function runServe(
   environmentClass: AnyEnvironmentClass,
   configuration: Configuration,
   context: CommandContext,
 ): Promise<number> {
-  const run = await openRun(environmentClass, configuration, context)
+  return withClosing((defer) => serveWith(defer, environmentClass, configuration, context))
+}
+
+async function serveWith(
+  defer: (close: () => unknown) => void,
+  environmentClass: AnyEnvironmentClass,
+  configuration: Configuration,
+  context: CommandContext,
+): Promise<number> {
+  const progress = createProgress(context, !configuration.run.quiet && !configuration.run.json)
+  const shown: CommandContext = {
+    ...context,
+    stdout: (text) => progress.around(() => context.stdout(text)),
+    stderr: (text) => progress.around(() => context.stderr(text)),
+  }
+  const run = await openRun(environmentClass, configuration, shown)
+  defer(() => run.close())
   const { config, environment, logger, policy } = run
   const client = new TrajectoryClient({ url: config.rolloutServerUrl, totalTimeoutMs: 5000, logger })
-  const tracker = openTrackers(configuration.run, { ...context, client, logger })
+  defer(() => client.close())
+  const tracker = openTrackers(configuration.run, { ...shown, client, logger })
+  defer(() => tracker.close())
   const metrics = new RunMetrics({
     environment,
     config,
@@ -32,32 +53,48 @@ export async function runServe(
     serverMetrics: () => policy.server.metrics(),
   })
   const steps = new StepLogger({ metrics, tracker, minItemsSent: config.minItemsSentBeforeLogging })
-  const groups = await openGroupsFile(config.dataPathToSaveGroups, context.workingDirectory)
+  const { dataPathToSaveGroups: path } = config
+  const groups = path === null ? undefined : await GroupsFile.create(resolve(context.workingDirectory, path))
+  defer(async () => groups?.close())
   const saving: RunListener = {
-    groupSent: (group) => void groups?.write(toWireGroup(group, { ...config, tokenizer: policy.tokenizer })),
+    groupSent: (group) =>
+      void groups?.write(toWireGroup(group, { ...config, tokenizer: policy.tokenizer })).catch((error: unknown) => {
+        logger.error(`a group could not be written to ${groups.path}: ${String(error)}`)
+      }),
   }
-  try {
-    const summary = await serve({
-      ...run,
-      client,
-      serverCount: policy.serverCount,
-      evaluationConcurrency: policy.evaluationConcurrency,
-      signal: context.signal,
-      workingDirectory: context.workingDirectory,
-      listeners: [run.limits, createLogListener(logger), metrics, steps, saving],
-    })
-    steps.flush()
-    if (configuration.run.json) context.stdout(`${JSON.stringify({ event: "summary", ...summary })}\n`)
-    else logger.info("summary", { ...summary })
-    return 0
-  } finally {
-    await tracker.close()
-    await groups?.close()
-    await client.close()
-    await run.close()
-  }
+  defer(() => progress.end())
+  const summary = await serve({
+    ...run,
+    client,
+    serverCount: policy.serverCount,
+    evaluationConcurrency: policy.evaluationConcurrency,
+    signal: context.signal,
+    workingDirectory: context.workingDirectory,
+    listeners: [run.limits, createLogListener(logger), metrics, steps, saving, countSteps(progress, config)],
+  })
+  progress.end()
+  steps.flush()
+  if (configuration.run.json) context.stdout(`${JSON.stringify({ event: "summary", ...summary })}\n`)
+  else logger.info("summary", { ...summary })
+  return 0
 }
 
-async function openGroupsFile(path: string | null, workingDirectory: string): Promise<GroupsFile | undefined> {
-  return path === null ? undefined : GroupsFile.create(resolve(workingDirectory, path))
+/** Steps so far, and what is under way. */
+function countSteps(progress: Progress, config: Pick<EnvironmentConfig, "totalSteps">): RunListener {
+  let totalSteps = config.totalSteps
+  let sent = 0
+  return {
+    registered: ({ numSteps }) => {
+      if (totalSteps === -1) totalSteps = numSteps
+    },
+    groupSent: () => {
+      sent += 1
+    },
+    status: ({ status, inFlight }) =>
+      progress.update(
+        status.current_step,
+        totalSteps,
+        `steps  ${sent} groups sent, ${inFlight} in flight, ${status.queue_size} queued`,
+      ),
+  }
 }

@@ -60,6 +60,25 @@ async function freePort(): Promise<string> {
   return String(port)
 }
 
+function flags(options: { groupsFile: string; serverPort: string; stubPort: string }): string[] {
+  const values = {
+    "--track": "none",
+    "--env.rollout_server_url": `http://127.0.0.1:${options.serverPort}`,
+    "--env.tokenizer_name": "tokenizer",
+    "--env.group_size": 2,
+    "--env.max_token_length": 20,
+    "--env.total_steps": 1_000_000,
+    "--env.max_batches_offpolicy": 60,
+    "--env.max_num_workers": 24,
+    "--env.seed": 1,
+    "--env.ensure_scores_are_not_same": false,
+    "--env.data_path_to_save_groups": options.groupsFile,
+    "--openai.server_type": "vllm",
+    "--openai.base_url": `http://127.0.0.1:${options.stubPort}/v1`,
+  }
+  return Object.entries(values).flatMap(([flag, value]) => [flag, String(value)])
+}
+
 test("1,000 steps with every part killed in the middle lose no acknowledged group and no item", async () => {
   directory = mkdtempSync(join(tmpdir(), "atropos-kills-"))
   const place = directory
@@ -85,16 +104,7 @@ export default defineEnvironment({
   const startServer = (): Part => new Part("run-api", "--port", serverPort, "--data-dir", "run", "--log-level", "warn")
   const startStub = (): Part => new Part("stub", "--port", stubPort, "--mean-tokens", "6")
   const startEnvironment = (groupsFile: string): Part =>
-    new Part(
-      "serve",
-      "numbered.ts",
-      ...["--json", "--track", "none", "--log-level", "info"],
-      ...["--env.rollout_server_url", `http://127.0.0.1:${serverPort}`, "--env.tokenizer_name", "tokenizer"],
-      ...["--env.group_size", "2", "--env.max_token_length", "20", "--env.total_steps", "1000000"],
-      ...["--env.max_batches_offpolicy", "60", "--env.max_num_workers", "24", "--env.seed", "1"],
-      ...["--env.ensure_scores_are_not_same", "false", "--env.data_path_to_save_groups", groupsFile],
-      ...["--openai.server_type", "vllm", "--openai.base_url", `http://127.0.0.1:${stubPort}/v1`],
-    )
+    new Part("serve", "numbered.ts", "--json", ...flags({ groupsFile, serverPort, stubPort }))
   let server = startServer()
   let stub = startStub()
   let environment = startEnvironment("first.jsonl")

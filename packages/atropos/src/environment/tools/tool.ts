@@ -12,13 +12,21 @@ export interface Tool<Input = unknown> {
   call(input: Input, context: { signal?: AbortSignal }): unknown
 }
 
+/** A tool of whatever input. */
+export interface AnyTool {
+  name: string
+  description: string
+  input: z.ZodType
+  call(input: never, context: { signal?: AbortSignal }): unknown
+}
+
 /** Gives `call` the type of `input`. */
 export function defineTool<Input>(tool: Tool<Input>): Tool<Input> {
   return tool
 }
 
 /** The tools as a chat request has them. */
-export function describeTools(tools: readonly Tool<never>[]): FunctionTool[] {
+export function describeTools(tools: readonly AnyTool[]): FunctionTool[] {
   return tools.map(({ name, description, input }) => ({
     type: "function",
     function: { name, description, parameters: z.toJSONSchema(input, { io: "input", target: "draft-7" }) },
@@ -44,7 +52,7 @@ interface WireCall {
  * run is answered with what is wrong, for the policy to read.
  */
 export async function runToolCalls(
-  tools: readonly Tool<never>[],
+  tools: readonly AnyTool[],
   message: InferenceMessage,
   context: { signal?: AbortSignal } = {},
 ): Promise<ToolOutcome[]> {
@@ -57,7 +65,7 @@ export async function runToolCalls(
 }
 
 async function runCall(
-  tools: readonly Tool<never>[],
+  tools: readonly AnyTool[],
   call: WireCall,
   context: { signal?: AbortSignal },
 ): Promise<ToolOutcome> {
@@ -80,7 +88,8 @@ async function runCall(
   const input = tool.input.safeParse(given)
   if (!input.success) return outcome("bad-arguments", `the arguments do not fit: ${z.prettifyError(input.error)}`)
   try {
-    const result = await tool.call(input.data, context)
+    // The tool's own schema has just said so.
+    const result = await tool.call(input.data as never, context)
     return outcome("done", typeof result === "string" ? result : (JSON.stringify(result) ?? ""))
   } catch (error) {
     context.signal?.throwIfAborted()
