@@ -24,13 +24,16 @@ export type {
   ScoredGroup,
   StatusResponse,
 } from "./protocol/messages.ts"
-export { TrajectoryClient, type TrajectoryClientOptions } from "./protocol/trajectory-client.ts"
+export { TrajectoryClient, type RefusedPush, type TrajectoryClientOptions } from "./protocol/trajectory-client.ts"
+export type { RetryPolicy } from "./runtime/retry.ts"
 export {
   createTrajectoryServer,
   type TrajectoryServer,
   type TrajectoryServerOptions,
 } from "./server/trajectory-server.ts"
-export { createMemoryStore } from "./server/stores/memory-store.ts"
+export { createMemoryStore, type MemoryStoreOptions } from "./server/stores/memory-store.ts"
+export { openSqliteStore, type SqliteStoreOptions } from "./server/stores/sqlite/sqlite-store.ts"
+export type { Commit, Payload, Recovered, Store } from "./server/stores/store.ts"
 export type {
   ChatCompletion,
   ChatCompletions,

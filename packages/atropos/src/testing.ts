@@ -10,3 +10,5 @@ export { createStubTokenizer, stubTokenizerFiles } from "./inference/stub/tokeni
 export { ScriptedPolicy, type ScriptedCall, type ScriptedPolicyOptions } from "./environment/testing/scripted-policy.ts"
 export { openTrial, type Trial, type TrialOptions } from "./environment/testing/trial.ts"
 export { checkEnvironment, type CheckOptions, type CheckResult } from "./environment/check/check-environment.ts"
+// What every store must do, for those who write one.
+export { storeCases, type StoreCase, type StoreFixture } from "./server/stores/store-conformance.ts"
