@@ -177,6 +177,16 @@ test("n_kwarg_is_ignored asks for each answer by itself", async () => {
   expect(received.map(({ body }) => body["n"] ?? 1)).toEqual([1, 1, 1])
 })
 
+test("max_n_completions splits requests for more answers", async () => {
+  const opened = await stub({ dialect: "vllm" })
+  const flags = ["--openai.base_url", opened.baseUrl, "--openai.server_type", "vllm", "--max_n_completions", "2"]
+  const policy = await connect(flags)
+  const { choices } = await policy.server.completeTokens(policy.tokenizer.encode("count:"), { ...request, n: 5 })
+  expect(choices).toHaveLength(5)
+  const asked = opened.requests.filter(({ path }) => path === "/v1/completions").map(({ body }) => body["n"])
+  expect(asked.toSorted()).toEqual([1, 2, 2])
+})
+
 test("health_check false never strikes a server off", async () => {
   const { url } = await provider()
   const port = new URL(url).port

@@ -1,6 +1,5 @@
 import type { Tokenizer } from "../../chat/tokenizer.ts"
 import { loadTokenizer } from "../../chat/tokenizers/load-tokenizer.ts"
-import type { EnvironmentConfig } from "../../environment/config/environment-config.ts"
 import { reasoningOf } from "../../environment/config/reasoning.ts"
 import type { ServerConfig } from "../../environment/config/server-config.ts"
 import type { InferenceServer } from "../../inference/inference-server.ts"
@@ -38,11 +37,11 @@ export async function connectPolicy(
   const stub = run.testing ? await createModelStub({ seed: env.seed ?? 0 }) : undefined
   const tokenizer = stub?.tokenizer ?? (await loadTokenizer(env.tokenizerName))
   const placed = await placeServers(servers, { stub, slurm: run.slurm, environment: context.environment })
-  const server = await openPool(placed, tokenizer, env, context)
+  const server = await openPool(placed, tokenizer, { env, run }, context)
   const helpers: Record<string, InferenceServer> = {}
   for (const [name, configs] of Object.entries(helperConfigs)) {
     const own = await placeServers(configs, { stub, slurm: false, environment: context.environment })
-    helpers[name] = await openPool(own, undefined, env, context)
+    helpers[name] = await openPool(own, undefined, { env, run }, context)
   }
   return {
     server,
@@ -87,7 +86,7 @@ async function placeServers(
 async function openPool(
   configs: readonly ServerConfig[],
   tokenizer: Tokenizer | undefined,
-  env: EnvironmentConfig,
+  { env, run }: Pick<Configuration, "env" | "run">,
   { environment, logger = silentLogger }: ConnectContext,
 ): Promise<ServerPool> {
   const reasoning = reasoningOf(env)
@@ -101,5 +100,5 @@ async function openPool(
       }
     }),
   )
-  return openServerPool(servers, { environment, logger })
+  return openServerPool(servers, { environment, logger, maxCompletions: run.maxNCompletions })
 }

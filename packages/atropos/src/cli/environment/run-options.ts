@@ -6,8 +6,8 @@ import { logLevels } from "../../runtime/logger.ts"
 export const runOptions = z.object({
   slurm: z.boolean().default(false).describe("take the inference servers from the Slurm job's nodes"),
   testing: z.boolean().default(false).describe("let a model stub answer instead of the configured servers"),
-  maxNCompletions: z.int().default(8).describe("accepted for old command lines; nothing reads it"),
-  proxyUrl: z.string().nullable().default(null).describe("accepted for old command lines; ATROPOS_PROXY_URL works"),
+  maxNCompletions: z.int().min(1).default(8).describe("answers that one request asks for at most; more are split"),
+  proxyUrl: z.string().nullable().default(null).describe("accepted for old command lines; nothing reads it"),
   config: z.string().nullable().default(null).describe("YAML file with env, openai and the flags above"),
   allowUnknown: z.boolean().default(false).describe("warn of unknown keys in the YAML file instead of refusing it"),
   track: z.string().default("console,server").describe("where metrics go: console, jsonl[=FILE], server; or none"),
