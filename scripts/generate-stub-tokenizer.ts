@@ -109,10 +109,12 @@ const tokenizer = {
     merges: learned,
   },
 }
+// As the formatter would write it.
+const literal = `'${JSON.stringify(tokenizer).replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`
 const source = `// Written by scripts/generate-stub-tokenizer.ts.
 /** The model stub's \`tokenizer.json\`, as text. */
 export const stubTokenizerJson: string =
-  ${JSON.stringify(JSON.stringify(tokenizer))}
+  ${literal}
 `
 if (process.argv.includes("--check")) {
   if (readFileSync(target, "utf8") !== source) {

@@ -1,3 +1,5 @@
+import { spawnSync } from "node:child_process"
+import { fileURLToPath } from "node:url"
 import { Tokenizer as NativeTokenizer } from "tokenizers"
 import fc from "fast-check"
 import { expect, test } from "vitest"
@@ -61,4 +63,11 @@ test("writes turns, functions, calls and what tools say", () => {
   expect(template.render({ messages: messages.slice(0, 1), addGenerationPrompt: false })).toBe(
     "<|im_start|>system\nBe brief.<|im_end|>\n",
   )
+})
+
+test("is what its script writes", () => {
+  const script = fileURLToPath(new URL("../../../../../../scripts/generate-stub-tokenizer.ts", import.meta.url))
+  const { status, stderr } = spawnSync(process.execPath, [script, "--check"], { encoding: "utf8" })
+  expect(stderr).toBe("")
+  expect(status).toBe(0)
 })
