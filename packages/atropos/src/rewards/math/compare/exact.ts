@@ -23,9 +23,16 @@ import {
 const maxTerms = 1000
 const maxFactorial = 1500
 
-/** The exact value of an expression without symbols, roots that are not rational or functions; else undefined. */
-export function exactValue(expression: Expression, budget: Budget): Rational | undefined {
-  return new ExactEvaluation(budget).value(expression, noVariables)
+/**
+ * The exact value of an expression without roots that are not rational and without transcendental functions; else
+ * undefined. `symbols` gives values to symbols; without one there is none.
+ */
+export function exactValue(
+  expression: Expression,
+  budget: Budget,
+  symbols: ReadonlyMap<string, Rational> = noVariables,
+): Rational | undefined {
+  return new ExactEvaluation(budget).value(expression, symbols)
 }
 
 const noVariables: ReadonlyMap<string, Rational> = new Map()

@@ -29,7 +29,7 @@ export interface ResolvedCompareOptions extends Required<CompareOptions> {
 }
 
 /** Steps that one comparison costs before it looks at any value. */
-const comparisonCost = 10
+const comparisonCost = 25
 
 /** Whether an answer says the same as the gold one. Not symmetric: the gold one decides what is asked for. */
 export function expressionsEqual(gold: Expression, answer: Expression, options: ResolvedCompareOptions): boolean {
@@ -49,8 +49,8 @@ function renameSymbols(answer: Expression, gold: Expression): Expression {
 
 function compareWhole(goldSide: Expression, answerSide: Expression, options: ResolvedCompareOptions): boolean {
   if (!options.budget.spend(comparisonCost)) return false
-  let gold = isAssignment(goldSide) ? shortenAssignment(goldSide) : goldSide
-  let answer = isAssignment(answerSide) ? shortenAssignment(answerSide) : answerSide
+  let gold = shorten(goldSide)
+  let answer = shorten(answerSide)
   if (isEquation(answer) && !isEquation(gold)) answer = lastSide(answer)
   else if (isAssignment(gold) && !isEquation(answer)) gold = lastSide(gold)
 
@@ -61,6 +61,10 @@ function compareWhole(goldSide: Expression, answerSide: Expression, options: Res
         compareWhole(firstSide(gold), firstSide(answer), options) &&
         compareWhole(lastSide(gold), lastSide(answer), options)
       )
+    }
+    const sameName = isAssignment(gold) && isAssignment(answer) && sameSymbol(firstSide(gold), firstSide(answer))
+    if (sameName && !mentions(lastSide(gold), firstSide(gold)) && !mentions(lastSide(answer), firstSide(gold))) {
+      return compareWhole(lastSide(gold), lastSide(answer), options)
     }
     return relationsEqual(gold, answer, (left, right) => compareWhole(left, right, options), options.budget)
   }
@@ -77,6 +81,20 @@ function compareWhole(goldSide: Expression, answerSide: Expression, options: Res
   const [readGold, readAnswer] = readGroups(gold, answer)
   if (isSetLike(readGold) || isSetLike(readAnswer)) return setsEqual(readGold, readAnswer, options)
   return valuesEqual(readGold, readAnswer, options)
+}
+
+/** A chain of assignments says that the first side is the last; of a calculation (`5 + 7 = 12`) the result is asked for. */
+function shorten(expression: Expression): Expression {
+  if (isAssignment(expression)) return shortenAssignment(expression)
+  return isEquation(expression) && freeSymbols(expression).length === 0 ? lastSide(expression) : expression
+}
+
+function sameSymbol(a: Expression, b: Expression): boolean {
+  return a.kind === "symbol" && b.kind === "symbol" && a.name === b.name
+}
+
+function mentions(expression: Expression, symbol: Expression): boolean {
+  return symbol.kind === "symbol" && freeSymbols(expression).includes(symbol.name)
 }
 
 function isSetLike(expression: Expression): boolean {
@@ -180,16 +198,30 @@ function matchInOrder(
   )
 }
 
-/** Each side's values without repetitions, matched one to one. */
+/** Each side's values without repetitions, matched one to one. What is written alike is matched without comparing. */
 function matchUnordered(
   gold: readonly Expression[],
   answer: readonly Expression[],
   options: ResolvedCompareOptions,
 ): boolean {
-  const [wanted, given] = [distinct(gold, options), distinct(answer, options)]
-  if (wanted.length !== given.length) return false
-  const left = [...given]
-  return wanted.every((element) => {
+  const wanted = new Map(gold.map((element) => [spell(element), element]))
+  const given = new Map(answer.map((element) => [spell(element), element]))
+  const goldOnly = [...wanted].filter(([spelled]) => !given.has(spelled)).map(([, element]) => element)
+  const answerOnly = [...given].filter(([spelled]) => !wanted.has(spelled)).map(([, element]) => element)
+  if (goldOnly.length === answerOnly.length && matchOneToOne(goldOnly, answerOnly, options)) return true
+  // The same value may stand there twice in two notations.
+  const [all, others] = [distinct([...wanted.values()], options), distinct([...given.values()], options)]
+  if (all.length === wanted.size && others.length === given.size) return false
+  return all.length === others.length && matchOneToOne(all, others, options)
+}
+
+function matchOneToOne(
+  gold: readonly Expression[],
+  answer: readonly Expression[],
+  options: ResolvedCompareOptions,
+): boolean {
+  const left = [...answer]
+  return gold.every((element) => {
     const index = left.findIndex((other) => compareWhole(element, other, options))
     if (index === -1) return false
     left.splice(index, 1)
@@ -204,6 +236,11 @@ function distinct(elements: readonly Expression[], options: ResolvedCompareOptio
     if (!known) kept.push(element)
   }
   return kept
+}
+
+/** A tree as text: equal texts are equal trees. */
+function spell(expression: Expression): string {
+  return JSON.stringify(expression, (_, value: unknown) => (typeof value === "bigint" ? value.toString(36) : value))
 }
 
 function valuesEqual(gold: Expression, answer: Expression, options: ResolvedCompareOptions): boolean {

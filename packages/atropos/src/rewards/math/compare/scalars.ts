@@ -1,7 +1,7 @@
 import { contains, freeSymbols, type Expression } from "../expression.ts"
 import type { Budget } from "../numbers/budget.ts"
-import { equals, roundToPlaces, toNumber, type Rational } from "../numbers/rational.ts"
-import { complex, magnitude, minus, type Complex } from "./complex.ts"
+import { divide, equals, fraction, one, roundToPlaces, toNumber, type Rational } from "../numbers/rational.ts"
+import { complex, magnitude, minus, over, type Complex } from "./complex.ts"
 import { Evaluation, hashText } from "./evaluate.ts"
 import { exactValue } from "./exact.ts"
 import { logsAgree, logValue } from "./logarithmic.ts"
@@ -22,12 +22,45 @@ export function scalarsEqual(gold: Expression, answer: Expression, floatRounding
     if (equals(exactGold, exactAnswer)) return true
     return decimal && roundedEqual(exactGold, exactAnswer, floatRounding)
   }
-  const isConstant = freeSymbols(gold).length === 0 && freeSymbols(answer).length === 0
+  const names = [...new Set([...freeSymbols(gold), ...freeSymbols(answer)])]
+  const exact = decimal ? undefined : exactlyEqual(gold, answer, names, budget)
+  if (exact !== undefined) return exact
+  const isConstant = names.length === 0
   const points = isConstant && !contains(gold, isFormal) && !contains(answer, isFormal) ? 1 : samplePoints
   for (let point = 0; point < points; point++) {
     if (!agreeAt(gold, answer, point, { isConstant, places: decimal ? floatRounding : undefined, budget })) return false
   }
   return true
+}
+
+/**
+ * Whether two rational functions have the same values at some rational points; undefined when they are more than that.
+ * Doubles would not tell `x + 10^{15}` from `x + 10^{15} + 1`.
+ */
+function exactlyEqual(
+  gold: Expression,
+  answer: Expression,
+  names: readonly string[],
+  budget: Budget,
+): boolean | undefined {
+  if (names.length === 0) return undefined
+  for (let point = 0; point < samplePoints; point++) {
+    const symbols = rationalSample(names, point)
+    const [a, b] = [exactValue(gold, budget, symbols), exactValue(answer, budget, symbols)]
+    if (a === undefined || b === undefined) return undefined
+    if (!equals(a, b)) return false
+  }
+  return true
+}
+
+/** A small fraction for each symbol, positive at some points and negative at others. */
+function rationalSample(names: readonly string[], point: number): Map<string, Rational> {
+  return new Map(
+    names.map((name): [string, Rational] => {
+      const numerator = BigInt(Math.round(sampleValue(name, point).re * 97))
+      return [name, fraction(numerator === 0n ? 41n : numerator, 31n) ?? one]
+    }),
+  )
 }
 
 function hasDecimal(expression: Expression): boolean {
@@ -124,19 +157,48 @@ export function isSameWholePercentage(percentage: Expression, bare: Expression, 
 
 /** Whether `a` and `b` differ by a factor that is the same everywhere; that factor's sign, or undefined. */
 export function proportion(a: Expression, b: Expression, budget: Budget): -1 | 1 | undefined {
-  const [exactA, exactB] = [exactValue(a, budget), exactValue(b, budget)]
-  if (exactA !== undefined || exactB !== undefined) {
-    if (exactA === undefined || exactB === undefined) return undefined
-    if (exactA.numerator === 0n || exactB.numerator === 0n) return exactA.numerator === exactB.numerator ? 1 : undefined
-    return exactA.numerator > 0n === exactB.numerator > 0n ? 1 : -1
-  }
-  let factor: Complex | undefined
+  const names = [...new Set([...freeSymbols(a), ...freeSymbols(b)])]
+  const exact = exactProportion(a, b, names, budget)
+  return exact === "unknown" ? sampledProportion(a, b, budget) : exact
+}
+
+function exactProportion(
+  a: Expression,
+  b: Expression,
+  names: readonly string[],
+  budget: Budget,
+): -1 | 1 | undefined | "unknown" {
+  let factor: Rational | undefined
   for (let point = 0; point < samplePoints; point++) {
-    const symbols = (name: string): Complex => sampleValue(name, point)
+    const symbols = rationalSample(names, point)
+    const [x, y] = [exactValue(a, budget, symbols), exactValue(b, budget, symbols)]
+    if (x === undefined || y === undefined) return "unknown"
+    if (names.length === 0 && x.numerator === 0n && y.numerator === 0n) return 1
+    const ratio = divide(x, y)
+    if (ratio === undefined || ratio.numerator === 0n) return undefined
+    if (factor === undefined) factor = ratio
+    else if (!equals(factor, ratio)) return undefined
+  }
+  return factor === undefined ? undefined : factor.numerator > 0n ? 1 : -1
+}
+
+/** Of the sample points, some are repeated this far out, where large constants show. */
+const farOut = 1e5
+
+function sampledProportion(a: Expression, b: Expression, budget: Budget): -1 | 1 | undefined {
+  let factor: Complex | undefined
+  for (const [point, scale] of [...Array(samplePoints).keys()].flatMap((index) => [
+    [index, 1] as const,
+    [index, farOut] as const,
+  ])) {
+    const symbols = (name: string): Complex => complex(sampleValue(name, point).re * scale)
     const [x, y] = [new Evaluation(symbols, budget).value(a), new Evaluation(symbols, budget).value(b)]
-    if (!isOrdinary(x) || !isOrdinary(y) || magnitude(x) === 0 || magnitude(y) === 0) return undefined
-    const size = y.re * y.re + y.im * y.im
-    const ratio = complex((x.re * y.re + x.im * y.im) / size, (x.im * y.re - x.re * y.im) / size)
+    if (!isOrdinary(x) || !isOrdinary(y) || magnitude(x) === 0 || magnitude(y) === 0) {
+      // Far out a value may well be beyond doubles.
+      if (scale === 1) return undefined
+      continue
+    }
+    const ratio = over(x, y)
     if (factor === undefined) factor = ratio
     else if (magnitude(minus(ratio, factor)) > relativeTolerance * magnitude(factor)) return undefined
   }

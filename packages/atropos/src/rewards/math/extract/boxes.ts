@@ -3,6 +3,9 @@ const nearGap = 10
 /** Boxes closer than this belong together when a separator stands between them. */
 const separatedGap = 70
 
+/** More text in boxes than this is no answer. */
+const maxContent = 20_000
+
 const separator = /\b(?:and|or)\b|,|;/
 
 /**
@@ -14,8 +17,10 @@ export function boxedContent(text: string, mode: "all" | "last"): string {
   // The text is read from its end; `limit` is where the box behind begins.
   let limit = text.length
   let nextStart: number | undefined
-  for (;;) {
-    const box = lastBoxCommand(text, limit)
+  let length = 0
+  const commands = new BoxCommands(text)
+  while (length <= maxContent) {
+    const box = commands.before(limit)
     if (box === undefined) break
     let opening = box.end
     while (opening < limit && isSpace(text.charCodeAt(opening))) opening++
@@ -36,6 +41,7 @@ export function boxedContent(text: string, mode: "all" | "last"): string {
       break
     }
     if (content !== behind) contents.push(content)
+    length += closing - box.start
     nextStart = box.start
     limit = box.start
   }
@@ -46,14 +52,28 @@ function belongTogether(between: string, content: string, behind: string | undef
   return between.length < nearGap || (content !== behind && between.length < separatedGap && separator.test(between))
 }
 
-function lastBoxCommand(text: string, before: number): { start: number; end: number } | undefined {
-  if (before <= 0) return undefined
-  const boxed = text.lastIndexOf("\\boxed", before - 1)
-  const framed = text.lastIndexOf("\\fbox", before - 1)
-  if (boxed < 0 && framed < 0) return undefined
-  return boxed > framed
-    ? { start: boxed, end: boxed + "\\boxed".length }
-    : { start: framed, end: framed + "\\fbox".length }
+/** Finds box commands from the end of a text; each kind is searched for once per place. */
+class BoxCommands {
+  private readonly text: string
+  private boxed = Number.POSITIVE_INFINITY
+  private framed = Number.POSITIVE_INFINITY
+
+  constructor(text: string) {
+    this.text = text
+  }
+
+  /** The last command that begins before `limit`. */
+  before(limit: number): { start: number; end: number } | undefined {
+    if (this.boxed >= limit) this.boxed = this.last("\\boxed", limit)
+    if (this.framed >= limit) this.framed = this.last("\\fbox", limit)
+    const start = Math.max(this.boxed, this.framed)
+    if (start < 0) return undefined
+    return { start, end: start + (start === this.boxed ? "\\boxed" : "\\fbox").length }
+  }
+
+  private last(command: string, limit: number): number {
+    return limit <= 0 ? -1 : this.text.lastIndexOf(command, limit - 1)
+  }
 }
 
 function closingBrace(text: string, opening: number, limit: number): number | undefined {

@@ -1,6 +1,6 @@
 import { EnvironmentScanner } from "./environments.ts"
 import { byPosition, type Match } from "./match.ts"
-import { allPlain, plainAt } from "./plain.ts"
+import { lastPlain, plainAt } from "./plain.ts"
 import { StringScanner } from "./strings.ts"
 
 /** What may be taken from a text, as told by its owner. */
@@ -22,6 +22,7 @@ const anywhere = 300
 const anchorReach = 50
 const finalReach = 100
 const equalsReach = 100
+const maxAnchors = 40
 
 /** The places where an answer may stand, in groups of falling priority; within a group best first. */
 export function* findMatches(text: string, targets: Targets): Generator<Match[]> {
@@ -82,7 +83,7 @@ class Finder {
   /** "final answer is X. I hope", or "final answer … is X". */
   private finalAnswers(withHope: boolean): Match[] {
     const matches: Match[] = []
-    for (const anchor of this.text.matchAll(/final answer/gi)) {
+    for (const anchor of lastMatches(this.text, /final answer/gi)) {
       const from = anchor.index + anchor[0].length
       if (withHope) {
         const verb = /^ is:?/i.exec(this.text.slice(from, from + 4))
@@ -120,7 +121,7 @@ class Finder {
   /** "answer: X" or "answer … X", the nearest X behind each anchor. */
   private answers(anchor: RegExp): Match[] {
     const matches: Match[] = []
-    for (const found of this.text.matchAll(anchor)) {
+    for (const found of lastMatches(this.text, anchor)) {
       const from = found.index + found[0].length
       if (this.targets.latex !== undefined) matches.push(...asList(this.firstEnvironment(from)))
       if (this.targets.expr !== undefined) matches.push(...this.firstPlain(from))
@@ -172,10 +173,15 @@ class Finder {
     const { latex, expr, string } = this.targets
     const matches: Match[] = []
     if (latex?.anchorless) matches.push(...this.environments.all(false))
-    if (expr?.anchorless) matches.push(...allPlain(this.text))
+    if (expr?.anchorless) matches.push(...lastPlain(this.text))
     if (string?.anchorless && this.strings !== undefined) matches.push(...this.strings.all(this.text))
     return matches
   }
+}
+
+/** The last places of a pattern: the answer is the last one, and a text may repeat an anchor without end. */
+function lastMatches(text: string, pattern: RegExp): RegExpExecArray[] {
+  return [...text.matchAll(pattern)].slice(-maxAnchors)
 }
 
 function asList(match: Match | undefined): Match[] {

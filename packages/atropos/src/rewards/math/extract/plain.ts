@@ -5,10 +5,9 @@ const prefix = /(?:\s|=|^)(?:\*\*)?/y
 
 /** Thousands in groups; a decimal point or comma; a leading point; digits. A percent sign or word may follow. */
 const number =
-  /(?:(?<whole1>[-−]?[1-9]\d{0,2}(?:[ ,]\d{3}){1,20}(?!\d))(?<part1>\.\d{1,400})?|(?<whole2>[-−]?\d{1,4000})(?<part2>[.,]\d{1,4000})|(?<part3>[-−]?\.\d{1,4000})|(?<whole4>[-−]?\d{1,4000}))(?<percent>\s*(?:\\?%|[Pp]ercent(?:age)?|[Pp]ct))?/y
+  /(?:(?<whole1>[-−]?[1-9]\d{0,2}(?:[ ,]\d{3}){1,20}(?!\d))(?<part1>\.\d{1,400})?|(?<whole2>[-−]?\d{1,4000})(?<part2>[.,]\d{1,4000})|(?<part3>[-−]?\.\d{1,4000})|(?<whole4>[-−]?\d{1,4000}))(?<exponent>[eE][+-]?\d{1,4}(?!\w))?(?<percent>\s*(?:\\?%|[Pp]ercent(?:age)?|[Pp]ct))?/y
 
-const arithmeticCharacter = /[\d.\s+\-−*×/^()÷]/
-const arithmeticOperator = /[+\-−*×/^()÷]/
+const operatorCharacters = "+-−*×/^()÷"
 const arithmeticStart = /-?\(?-?\d/y
 const suffix = /(?:\*\*)?(?:[.,:\s)$]|$)/y
 
@@ -16,8 +15,8 @@ const suffix = /(?:\*\*)?(?:[.,:\s)$]|$)/y
 const maxArithmetic = 240
 
 /** All numbers and calculations that stand after white space, `=` or the start of the text. */
-export function* allPlain(text: string): Generator<Match> {
-  let index = 0
+function* allPlain(text: string, from: number): Generator<Match> {
+  let index = from
   while (index < text.length) {
     const start = mayOpen(text.charCodeAt(index)) ? prefixStart(text, index) : undefined
     // What stands inside a calculation or number is no answer of its own.
@@ -35,6 +34,20 @@ export function* allPlain(text: string): Generator<Match> {
 /** Digits, signs, an opening bracket, a point: only they begin a number or calculation. */
 function mayOpen(code: number): boolean {
   return (code >= 0x30 && code <= 0x39) || code === 0x2d || code === 0x28 || code === 0x2e || code === 0x2212
+}
+
+/** As `allPlain`, in the last part of a text that has any: the answer is the last one. */
+export function lastPlain(text: string): Match[] {
+  for (const reach of [2000, 20_000, text.length]) {
+    const start = Math.max(0, text.length - reach)
+    const matches = [...allPlain(text, start)]
+    if (matches.length > 0 || start === 0) return matches
+  }
+  return []
+}
+
+function isSpace(code: number): boolean {
+  return code === 0x20 || (code >= 0x09 && code <= 0x0d) || code === 0xa0
 }
 
 /** Where the prefix (white space or `=`, perhaps bold marks and a currency sign) before `index` begins. */
@@ -66,10 +79,10 @@ function numberAt(text: string, at: number): Pick<Match, "end" | "content"> | un
   number.lastIndex = at
   const match = number.exec(text)
   if (match?.groups === undefined || /\d/.test(text.charAt(at - 1))) return undefined
-  const { whole1, whole2, whole4, part1, part2, part3, percent } = match.groups
+  const { whole1, whole2, whole4, part1, part2, part3, exponent = "", percent } = match.groups
   const whole = (whole1 ?? whole2 ?? whole4 ?? "").replaceAll(/[ ,]/g, "")
   const part = (part1 ?? part2 ?? part3 ?? "").replace(",", ".")
-  const digits = (whole + part).replace("−", "-")
+  const digits = (whole + part).replace("−", "-") + exponent.toUpperCase()
   return { end: at + match[0].length, content: { kind: "number", digits, percent: percent !== undefined } }
 }
 
@@ -82,10 +95,14 @@ function arithmeticAt(text: string, from: number): Pick<Match, "end" | "content"
   const firstBody = from + opening[0].length
   const limit = Math.min(text.length, from + maxArithmetic)
   const operators: number[] = []
-  while (runEnd < limit && arithmeticCharacter.test(text.charAt(runEnd))) {
-    if (runEnd >= firstBody && arithmeticOperator.test(text.charAt(runEnd))) operators.push(runEnd)
-    runEnd++
+  for (; runEnd < limit; runEnd++) {
+    const code = text.charCodeAt(runEnd)
+    if ((code >= 0x30 && code <= 0x39) || code === 0x2e || isSpace(code)) continue
+    if (!operatorCharacters.includes(text.charAt(runEnd))) break
+    if (runEnd >= firstBody) operators.push(runEnd)
   }
+  // Most numbers stand alone.
+  if (operators.length === 0) return undefined
   for (let end = runEnd; end > firstBody; end--) {
     while (operators.length > 0 && (operators.at(-1) ?? 0) >= end - 1) operators.pop()
     if (operators.length === 0) return undefined

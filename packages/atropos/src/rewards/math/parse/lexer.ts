@@ -153,8 +153,8 @@ function isLetter(character: string): boolean {
   return (character >= "a" && character <= "z") || (character >= "A" && character <= "Z")
 }
 
-const thousands = /\d{1,3}(?:(?:,|\\,|\\ |~)\d{3})+(?!\d)/y
-const plainNumber = /\d+(?:\.\d+)?|\.\d+|\d+\.(?=\s*\\(?:overline|dot|bar)\{)/y
+const thousands = /\d{1,3}(?:(?:,|\\,|\\ |~| )\d{3})+(?!\d)/y
+const plainNumber = /\d+\.(?=\\(?:overline|dot|bar)\{)|\d+(?:\.\d+)?|\.\d+/y
 const repeating = /\\(?:overline|dot|bar)\{(\d{1,40})\}/y
 const scientific = /(?:E[+-]?|e)\d{1,4}(?![\d.])/y
 const decimals = /\.\d+/y

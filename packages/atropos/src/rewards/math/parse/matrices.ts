@@ -1,4 +1,4 @@
-import type { Expression } from "../expression.ts"
+import { operandsOf, type Expression } from "../expression.ts"
 import { integer } from "../numbers/rational.ts"
 import { notAFormula, type Cursor } from "./cursor.ts"
 
@@ -54,6 +54,19 @@ function parseRows(cursor: Cursor, name: string): Expression[][] {
 
 /** Up to this size a determinant is written out. */
 const maxDeterminant = 4
+/** Elements that products and determinants write out are not larger than this, in parts. */
+const maxElement = 2000
+
+/** Refuses an element that has grown beyond all sense: parts are shared, so its tree can be far larger than its text. */
+function boundedElement(element: Expression): Expression {
+  let parts = 0
+  const count = (part: Expression): void => {
+    if (++parts > maxElement) throw notAFormula
+    for (const operand of operandsOf(part)) count(operand)
+  }
+  count(element)
+  return element
+}
 
 function determinant(rows: readonly (readonly Expression[])[]): Expression {
   if (rows.length !== rows[0]?.length || rows.length > maxDeterminant) throw notAFormula
@@ -66,7 +79,7 @@ function determinant(rows: readonly (readonly Expression[])[]): Expression {
     const term = product([entry, determinant(minor)])
     return column % 2 === 0 ? term : { kind: "negation", operand: term }
   })
-  return { kind: "sum", terms }
+  return boundedElement({ kind: "sum", terms })
 }
 
 function product(factors: readonly Expression[]): Expression {
@@ -114,10 +127,12 @@ function multiply(left: Expression, right: Expression): Expression {
     return {
       kind: "matrix",
       rows: left.rows.map((row) =>
-        (right.rows[0] ?? []).map((_, column) => ({
-          kind: "sum",
-          terms: row.map((element, index) => product([element, right.rows[index]?.[column] ?? zero])),
-        })),
+        (right.rows[0] ?? []).map((_, column) =>
+          boundedElement({
+            kind: "sum",
+            terms: row.map((element, index) => product([element, right.rows[index]?.[column] ?? zero])),
+          }),
+        ),
       ),
     }
   }

@@ -93,7 +93,10 @@ function parseText(cursor: Cursor, content: string): Expression {
   if (trimmed.startsWith("\\mathbb")) return { kind: "named-set", name: trimmed.slice("\\mathbb".length).trim() }
   if (plainFunctions.has(trimmed) || listFunctions.has(trimmed)) return parseFunction(cursor, trimmed)
   if (trimmed === "e" || trimmed === "i") return { kind: "constant", name: trimmed }
-  if (/^[\s\d.,+\-*/^(){}$=%]+$/.test(content) && /\d/.test(content)) return cursor.grammar.inner(content, cursor)
+  if (/^\s*[-+$(]*\.?\d/.test(content)) {
+    const value = cursor.attempt(() => cursor.grammar.inner(content, cursor))
+    if (value !== undefined) return value
+  }
   const word = normaliseWord(trimmed)
   if (word === "") throw notAFormula
   const subscript = takeSubscript(cursor)

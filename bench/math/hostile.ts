@@ -1,0 +1,23 @@
+/** Inputs made to cost time: they must end as "not equal", or equal, like any other, and soon. */
+export const hostileTexts: Readonly<Record<string, string>> = {
+  "open brackets": `\\boxed{${"(".repeat(5000)}1${")".repeat(5000)}}`,
+  "nested calls": `\\boxed{${"f(".repeat(55)}x${")".repeat(55)}}`,
+  "set builders": `\\boxed{${"\\{x|".repeat(50)}1${"\\}".repeat(50)}}`,
+  "tower of powers": "\\boxed{9^{9^{9^{9}}}}",
+  "repeated powers": "\\boxed{(((2^{1000})^{1000})^{1000})^{1000}}",
+  factorials: "\\boxed{1500!+1499!+1498!!!}",
+  "a number of 11,000 digits": `\\boxed{${"9".repeat(11_000)}}`,
+  "1,200 numbers": `\\boxed{${Array.from({ length: 1200 }, (_, index) => index).join(", ")}}`,
+  "600 roots": `\\boxed{${Array.from({ length: 600 }, (_, index) => `\\sqrt{${2 * index + 3}}`).join(", ")}}`,
+  "a sum of 900 fractions": `\\boxed{${Array.from({ length: 900 }, (_, index) => `\\frac{1}{${index + 1009}}`).join("+")}}`,
+  "nested sums": "\\boxed{\\sum_{a=1}^{1000}\\sum_{b=1}^{1000}\\sum_{c=1}^{1000} abc}",
+  "products of matrices": `\\boxed{${`\\begin{pmatrix}${`${"1&".repeat(9)}1\\\\`.repeat(10)}\\end{pmatrix}`.repeat(8)}}`,
+  "thousand signs": `\\boxed{${"1\\pm".repeat(1000)}1}`,
+  bars: `\\boxed{${"|x".repeat(1200)}}`,
+  "20,000 boxes": "\\boxed{1} ".repeat(20_000),
+  "90,000 numbers": "1 ".repeat(90_000),
+  "20,000 anchors": "the answer: ".repeat(20_000),
+  "15,000 final answers": "final answer is ".repeat(15_000),
+  "30,000 dollar signs": "$".repeat(30_000),
+  "open environments": "\\[\\(".repeat(40_000),
+}
