@@ -6,7 +6,7 @@ import type { InferenceServer } from "../../inference/inference-server.ts"
 import { openServerPool } from "../../inference/pool/open-pool.ts"
 import type { ServerPool } from "../../inference/pool/server-pool.ts"
 import { discoverSlurmServers } from "../../inference/slurm/discover-servers.ts"
-import { createModelStub, type ModelStub } from "../../inference/stub/model-stub.ts"
+import type { ModelStub } from "../../inference/stub/model-stub.ts"
 import { type Logger, silentLogger } from "../../runtime/logger.ts"
 import type { Configuration } from "./resolve-configuration.ts"
 
@@ -34,7 +34,7 @@ export async function connectPolicy(
   { env, servers, run, helpers: helperConfigs }: Configuration,
   context: ConnectContext,
 ): Promise<Policy> {
-  const stub = run.testing ? await createModelStub({ seed: env.seed ?? 0 }) : undefined
+  const stub = run.testing ? await startStub(env.seed ?? 0) : undefined
   const tokenizer = stub?.tokenizer ?? (await loadTokenizer(env.tokenizerName))
   const placed = await placeServers(servers, { stub, slurm: run.slurm, environment: context.environment })
   const server = await openPool(placed, tokenizer, { env, run }, context)
@@ -54,6 +54,11 @@ export async function connectPolicy(
       await stub?.close()
     },
   }
+}
+
+async function startStub(seed: number): Promise<ModelStub> {
+  const { createModelStub } = await import("../../inference/stub/model-stub.ts")
+  return createModelStub({ seed })
 }
 
 /** The servers with addresses: as given, those of the Slurm job, the usual ports, or the stub in their place. */

@@ -1,16 +1,18 @@
 import type { AnyEnvironmentClass } from "../../environment/environment-class.ts"
 import { AtroposError } from "../../runtime/errors.ts"
 import type { CommandContext, RawCommand } from "../command.ts"
-import { runEvaluate } from "./evaluate-command.ts"
 import { formatHelp, listFlags } from "./help.ts"
 import { loadEnvironmentClass } from "./load-environment-class.ts"
-import { processDefaults, runProcess } from "./process-command.ts"
 import { readConfiguration } from "./read-arguments.ts"
 import { type NamespacedFlag, readNamespacedFlags } from "./read-namespaced-flags.ts"
-import { runServe } from "./serve-command.ts"
 import { environmentSummaries } from "./summaries.ts"
 
-const runners = { serve: runServe, process: runProcess, evaluate: runEvaluate }
+// Loaded on demand: `--help` of one must not pay for the others.
+const runners = {
+  serve: async () => (await import("./serve-command.ts")).runServe,
+  process: async () => (await import("./process-command.ts")).runProcess,
+  evaluate: async () => (await import("./evaluate-command.ts")).runEvaluate,
+}
 
 export type EnvironmentCommandName = keyof typeof runners
 
@@ -42,7 +44,8 @@ export async function runEnvironmentCommand(
     flags,
     workingDirectory: context.workingDirectory,
   })
-  return runners[command](environmentClass, configuration, context)
+  const run = await runners[command]()
+  return run(environmentClass, configuration, context)
 }
 
 /** `atropos serve <module or name> …`. */
@@ -69,7 +72,12 @@ export function commandDefaults(command: EnvironmentCommandName, name: string): 
     case "serve":
       return {}
     case "process":
-      return processDefaults(name)
+      return {
+        useWandb: true,
+        ensureScoresAreNotSame: false,
+        includeMessages: true,
+        dataPathToSaveGroups: `data/${name}.jsonl`,
+      }
     case "evaluate":
       return { useWandb: true }
   }

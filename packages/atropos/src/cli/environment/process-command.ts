@@ -12,16 +12,6 @@ import { createProgress } from "./progress.ts"
 import type { Configuration } from "./resolve-configuration.ts"
 import { withClosing } from "./with-closing.ts"
 
-/** What `process` changes by itself, over the environment's defaults. */
-export function processDefaults(name: string): Record<string, unknown> {
-  return {
-    useWandb: true,
-    ensureScoresAreNotSame: false,
-    includeMessages: true,
-    dataPathToSaveGroups: `data/${name}.jsonl`,
-  }
-}
-
 /** `atropos process`: groups into a file and a page, without a trajectory server. */
 export function runProcess(
   environmentClass: AnyEnvironmentClass,

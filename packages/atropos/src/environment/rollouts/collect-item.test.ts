@@ -1,4 +1,4 @@
-import { expect, test } from "vitest"
+import { expect, onTestFinished, test, vi } from "vitest"
 
 import { AtroposError } from "../../runtime/errors.ts"
 import type { EnvironmentConfig } from "../config/environment-config.ts"
@@ -106,30 +106,36 @@ test("worker_timeout -1 sets no limit", async () => {
 })
 
 test("the group's own work has the same limit, not counting the time of its rollouts", async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
   const slowRollouts = async (group: GroupRun): Promise<TrajectoryGroup[]> => {
     const rollouts = await group.run(async (rollout) => {
-      await new Promise((resolve) => setTimeout(resolve, 60))
+      await new Promise((resolve) => setTimeout(resolve, 60_000))
       return asks(rollout)
     })
-    await new Promise((resolve) => setTimeout(resolve, 60))
+    await new Promise((resolve) => setTimeout(resolve, 60_000))
     return group.score(rollouts)
   }
   const trial = await openTrial(environment(asks, slowRollouts), {
     answer: ({ index }) => "word ".repeat(index),
-    config: { workerTimeout: 0.1 },
+    config: { workerTimeout: 100 },
   })
-  expect((await trial.collect()).groups).toHaveLength(1)
+  const collected = trial.collect()
+  await vi.advanceTimersByTimeAsync(120_000)
+  expect((await collected).groups).toHaveLength(1)
 
   const hanging = await openTrial(
     environment(asks, async (group) => {
       await group.run(asks)
       return new Promise(() => {})
     }),
-    { answer: () => "x", config: { workerTimeout: 0.05 } },
+    { answer: () => "x", config: { workerTimeout: 100 } },
   )
-  const { failures, dropped } = await hanging.collect()
+  const hung = hanging.collect()
+  await vi.advanceTimersByTimeAsync(100_000)
+  const { failures, dropped } = await hung
   expect(failures.map(describeFailure)).toEqual([
-    "timeout: the group's own work took longer than worker_timeout (0.05 s)",
+    "timeout: the group's own work took longer than worker_timeout (100 s)",
   ])
   expect(dropped.map(({ reason }) => reason)).toEqual(["rollout-failed"])
 })
