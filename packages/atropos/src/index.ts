@@ -93,7 +93,23 @@ export {
   type ToolOutcome,
 } from "./environment/tools/tool.ts"
 export { createRandom, type Random } from "./environment/random.ts"
-export type { Answer, CallOptions, Session, SessionSequence } from "./inference/session/session.ts"
+export { openSession, type SessionOptions } from "./inference/session/recorded-session.ts"
+export type {
+  Answer,
+  CallOptions,
+  SequenceOptions,
+  Session,
+  SessionCounts,
+  SessionSequence,
+} from "./inference/session/session.ts"
+export {
+  createAnswerParser,
+  type AnswerParser,
+  type AnswerParserOptions,
+  type ParsedAnswer,
+  type SampledText,
+} from "./inference/session/answer-parser.ts"
+export { TurnTokens, type TurnTokenOptions } from "./chat/bridge/turn-tokens.ts"
 export { runIfMain } from "./cli/run-if-main.ts"
 
 // Rewards: math answers.
@@ -117,6 +133,8 @@ export {
   type StringTarget,
   type VerifyOptions,
 } from "./rewards/math/index.ts"
+export { MathPool, type MathPoolOptions, type MathVerdict } from "./rewards/math/pool/math-pool.ts"
+export type { MathCheck } from "./rewards/math/pool/messages.ts"
 
 // Rewards: functions by name, and what environments share.
 export { contentOf } from "./rewards/completions.ts"
