@@ -9,7 +9,7 @@ import { isAtroposError } from "../../packages/atropos/src/runtime/errors.ts"
 import type { Report, Suite, Verdict } from "../runner/suite.ts"
 import { Families, type FamiliesOptions } from "./families/families.ts"
 import { differenceOfIds, differenceOfTexts, readIds } from "./families/ids.ts"
-import { toMessages } from "./families/wire-messages.ts"
+import { toMessages, toTools } from "./families/wire-messages.ts"
 
 export function createSuite(options: FamiliesOptions = {}): Suite {
   return {
@@ -121,7 +121,7 @@ function runFamily(file: string, families: Families, report: Report): void {
     const outcome = attempt(() =>
       family.template.render({
         messages: toMessages(one.get("messages"), { keepNulls }),
-        tools: Array.isArray(tools) ? tools : null,
+        tools: toTools(tools),
         addGenerationPrompt: flags.get("add_generation_prompt") === true,
         continueFinalMessage: flags.get("continue_final_message") === true,
         variables,

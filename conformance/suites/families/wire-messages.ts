@@ -23,3 +23,8 @@ function toObject(value: LosslessJson): Record<string, unknown> {
     }
   return object
 }
+
+/** Tools of a case; null where it has none. */
+export function toTools(value: LosslessJson | undefined): object[] | null {
+  return Array.isArray(value) ? value.filter((tool) => tool instanceof Map) : null
+}

@@ -24,6 +24,8 @@ const firstCodePoint = 100
  * code-point tokenizer, with the end token where the reply was not cut.
  */
 export class ScriptedSession implements Session {
+  readonly exact = true
+  readonly counts = { calls: 0, extends: 0, fidelity: {}, branches: 0, reasons: {} }
   readonly calls: RecordedCall[] = []
   private readonly reply: RowRollout
   private readonly made: SessionSequence[] = []
@@ -43,8 +45,24 @@ export class ScriptedSession implements Session {
     return Promise.resolve(this.answer(messages))
   }
 
+  async chatChoices(messages: readonly InferenceMessage[], n: number, options?: CallOptions): Promise<Answer[]> {
+    return Promise.all(Array.from({ length: n }, () => this.chat(messages, options)))
+  }
+
+  async completeChoices(prompt: string | readonly number[], n: number, options?: CallOptions): Promise<Answer[]> {
+    return Promise.all(Array.from({ length: n }, () => this.complete(prompt, options)))
+  }
+
   sequences(): SessionSequence[] {
     return this.made
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
   }
 
   private answer(messages: readonly InferenceMessage[]): Answer {
@@ -66,6 +84,7 @@ export class ScriptedSession implements Session {
       sampledWith: {},
       messages: [...messages, message],
       finishReason,
+      exact: true,
     })
     return { index, text, message, finishReason, tokenIds, logprobs: tokenIds.map(() => -0.5) }
   }

@@ -81,7 +81,8 @@ function renderRequest(
         documents: null,
         ...variables,
         messages: shown.map((message) => templateMessage(message, form, keepNulls)),
-        tools,
+        // Any object is taken; what is no JSON in it is refused on conversion.
+        tools: tools as TemplateInput,
         add_generation_prompt: addGenerationPrompt,
       },
       {

@@ -1,5 +1,4 @@
 import type { LosslessJson } from "./lossless-json.ts"
-import type { TemplateInput } from "./template/values/convert.ts"
 
 /** A call to a tool, in the words of the OpenAI chat API. */
 export interface ChatToolCall {
@@ -30,8 +29,8 @@ export interface ChatMessage {
   [field: string]: unknown
 }
 
-/** A tool as in a chat request: plain JSON, or read by `parseLosslessJson` where numbers' spelling matters. */
-export type ChatTool = TemplateInput
+/** A tool as in a chat request: a plain JSON object, or one read by `parseLosslessJson` where numbers' spelling matters. */
+export type ChatTool = object
 
 const thoughtKeys = ["reasoning_content", "reasoning", "thinking"] as const
 

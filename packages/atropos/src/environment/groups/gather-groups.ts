@@ -42,7 +42,7 @@ function scoreSession(session: Session, scoring: Scoring): ScoredSequence[] {
     return {
       tokens: sequence.tokens,
       masks: sequence.masks,
-      logprobs: sequence.logprobs,
+      ...(sequence.logprobs === undefined ? {} : { logprobs: sequence.logprobs }),
       versions: sequence.versions,
       sampledWith: sequence.sampledWith,
       score: scoring.score,

@@ -26,15 +26,23 @@ function sequence(answers: number[][], change: Partial<SessionSequence> = {}): S
     sampledWith: { temperature: 1, topP: 1, topK: 0, logprobsMode: "raw" },
     messages: [{ role: "user", content: "q" }],
     finishReason: "stop",
+    exact: true,
     ...change,
   }
 }
 
 function session(...sequences: SessionSequence[]): Session {
+  const never = async (): Promise<never> => Promise.reject(new Error())
   return {
-    chat: async () => Promise.reject(new Error()),
-    complete: async () => Promise.reject(new Error()),
+    exact: true,
+    counts: { calls: 0, extends: 0, fidelity: {}, branches: 0, reasons: {} },
+    chat: never,
+    chatChoices: never,
+    complete: never,
+    completeChoices: never,
     sequences: () => sequences,
+    close: async () => {},
+    [Symbol.asyncDispose]: async () => {},
   }
 }
 

@@ -19,6 +19,8 @@ import { HealthWatch } from "./health-watch.ts"
 import { PlaceQueue } from "./place-queue.ts"
 import { PooledServer } from "./pooled-server.ts"
 import { defaultRetryPolicy, delayBeforeRetry, type RetryPolicy } from "./retry-policy.ts"
+import { openSession, type SessionOptions } from "../session/recorded-session.ts"
+import type { Session } from "../session/session.ts"
 
 export interface PoolMember {
   server: SingleServer
@@ -87,6 +89,11 @@ export class ServerPool implements InferenceServer {
       intervalMs: options.healthIntervalMs ?? 1000,
       strikesOff: options.healthChecks ?? true,
     })
+  }
+
+  /** Opens a session whose calls this pool answers. */
+  session(options: Omit<SessionOptions, "server">): Session {
+    return openSession({ ...options, server: this })
   }
 
   /** Scales every server's places: this environment's share, as the trajectory server says. */

@@ -1,4 +1,7 @@
-import type { FunctionTool } from "../../chat/tool-calls/tool-call.ts"
+import type { BranchReason, Fidelity } from "../../chat/bridge/bridge.ts"
+import type { SharedPolicy } from "../../chat/bridge/training-paths.ts"
+import type { ChatTool } from "../../chat/messages.ts"
+import type { TemplateInput } from "../../chat/template/values/convert.ts"
 import type { FinishReason, InferenceMessage, LogprobsMode, VersionSpan } from "../inference-server.ts"
 
 /** What one call to the policy may set; what is left out is the session's. */
@@ -10,8 +13,13 @@ export interface CallOptions {
   topK?: number
   minP?: number
   stop?: readonly string[]
-  /** Tools in the words of the OpenAI chat API; calls in the answer stand in its message's `tool_calls`. */
-  tools?: readonly FunctionTool[]
+  /**
+   * Tools in the words of the OpenAI chat API; calls in the answer stand in its message's `tool_calls`.
+   * Null takes the session's tools away for this call.
+   */
+  tools?: readonly ChatTool[] | null
+  /** Variables that the chat template reads, such as `enable_thinking`; they replace the session's. */
+  templateOptions?: Readonly<Record<string, TemplateInput>>
   signal?: AbortSignal
 }
 
@@ -24,7 +32,7 @@ export interface Answer {
   message: InferenceMessage
   finishReason: FinishReason
   tokenIds: readonly number[]
-  /** One a sampled token, natural log. */
+  /** One a sampled token, natural log; none in a session that is not exact. */
   logprobs: readonly number[]
 }
 
@@ -48,8 +56,8 @@ export interface SessionSequence {
   tokens: number[]
   /** The token's id where it is trained on, else -100. */
   masks: number[]
-  /** The sampled token's logprob where it is trained on, else 1.0. */
-  logprobs: number[]
+  /** The sampled token's logprob where it is trained on, else 1.0; undefined where a session is not exact. */
+  logprobs: number[] | undefined
   answers: AnswerSpan[]
   versions: VersionSpan[]
   sampledWith: SampledWith
@@ -57,14 +65,43 @@ export interface SessionSequence {
   messages: InferenceMessage[] | undefined
   /** How the last answer ended. */
   finishReason: FinishReason
+  /** False where the tokens are a tokenizer's reading of a provider's text, and not what was sampled. */
+  exact: boolean
+}
+
+/** What became of a session's calls. */
+export interface SessionCounts {
+  calls: number
+  /** Calls that went on from an earlier sample, and how well the template agreed with it. */
+  extends: number
+  fidelity: Partial<Record<Fidelity, number>>
+  /** Calls that began a new sequence though the session had samples, by reason. */
+  branches: number
+  reasons: Partial<Record<BranchReason, number>>
+}
+
+export interface SequenceOptions {
+  /** @default the session's */
+  shared?: SharedPolicy
+  /** One sequence a leaf, or one an answer in which only that answer is trained on. @default "leaf" */
+  per?: "leaf" | "answer"
 }
 
 /** The record of one rollout's calls to the policy: exact ids, logprobs and masks. */
-export interface Session {
+export interface Session extends AsyncDisposable {
+  /** Whether the record holds the very tokens that were sampled. */
+  readonly exact: boolean
+  readonly counts: SessionCounts
   /** Samples the next message of a conversation. */
   chat(messages: readonly InferenceMessage[], options?: CallOptions): Promise<Answer>
+  /** Samples `n` next messages of a conversation; each is an answer of its own that can be gone on from. */
+  chatChoices(messages: readonly InferenceMessage[], n: number, options?: CallOptions): Promise<Answer[]>
   /** Samples the continuation of a raw prompt: a text, or token ids. */
   complete(prompt: string | readonly number[], options?: CallOptions): Promise<Answer>
+  /** Samples `n` continuations of a raw prompt. */
+  completeChoices(prompt: string | readonly number[], n: number, options?: CallOptions): Promise<Answer[]>
   /** What the calls so far amount to as training sequences. */
-  sequences(): SessionSequence[]
+  sequences(options?: SequenceOptions): SessionSequence[]
+  /** Ends the session: calls that wait are aborted, later ones are refused; the record can still be read. */
+  close(): Promise<void>
 }

@@ -1,0 +1,172 @@
+// The forest of a session's samples: finds what a prompt continues, and never changes what it holds.
+import { AtroposError } from "../../runtime/errors.ts"
+import type { ChatTemplate } from "../chat-template.ts"
+import type { ChatMessage } from "../messages.ts"
+import {
+  bridge,
+  type BranchReason,
+  type BridgeRequest,
+  type Fidelity,
+  type HistoryPolicy,
+  type TurnClose,
+} from "./bridge.ts"
+import { lastId, pathTo, type ChatPrompt, type ConversationNode, type Entry, type Sample } from "./conversation-node.ts"
+import { MessageIndex } from "./message-index.ts"
+import { RawIndex } from "./raw-index.ts"
+import type { TurnTokens } from "./turn-tokens.ts"
+
+export interface ConversationRecordOptions {
+  /** Undefined for sessions of raw completions only. */
+  template: ChatTemplate | undefined
+  tokens: TurnTokens
+  /** @default "template" */
+  history?: HistoryPolicy
+  /** Read once, at the first call: a session's clock stands still. @default the present */
+  now?: () => Date
+}
+
+/** How a prompt stands to what the session knows. */
+export type PromptOutcome<Facts> =
+  | { outcome: "start" }
+  | { outcome: "branch"; reason: BranchReason }
+  | {
+      outcome: "extend"
+      continues: ConversationNode<Facts>
+      added: { text: string; ids: readonly number[] }
+      fidelity: Fidelity
+      close: TurnClose
+    }
+
+/** A prompt that is ready to be sampled from. */
+export type PreparedPrompt<Facts> = PromptOutcome<Facts> & {
+  /** All ids to send. */
+  ids: readonly number[]
+  text: string
+  chat: ChatPrompt<Facts> | undefined
+}
+
+export class ConversationRecord<Facts> {
+  readonly #options: ConversationRecordOptions
+  readonly #messages = new MessageIndex<Facts>()
+  readonly #raw = new RawIndex<Facts>()
+  readonly #nodes: ConversationNode<Facts>[] = []
+  #time: Date | undefined
+
+  constructor(options: ConversationRecordOptions) {
+    this.#options = options
+  }
+
+  get nodes(): readonly ConversationNode<Facts>[] {
+    return this.#nodes
+  }
+
+  /** Text of a sample without the token that ended it. */
+  answerText(ids: readonly number[]): string {
+    return this.#options.tokens.answerText(ids)
+  }
+
+  readonly #now = (): Date => {
+    this.#time ??= this.#options.now?.() ?? new Date()
+    return this.#time
+  }
+
+  /** The prompt of a chat. Throws what the template raises; then nothing has happened. */
+  prepareChat(request: BridgeRequest): PreparedPrompt<Facts> {
+    const { template, tokens, history = "template" } = this.#options
+    const { messages, tools, variables } = request
+    if (template === undefined)
+      throw new AtroposError(
+        "bad-template",
+        `${tokens.tokenizer.name} has no chat template, so there is no way to write a conversation; pass one, or complete a raw prompt`,
+      )
+    const found = this.#messages.find(messages)
+    if (found?.chat === undefined || found.message === undefined) {
+      const text = template.render({ messages, tools, variables, now: this.#now })
+      const entries = messages.map((message): Entry<Facts> => ({ message, own: undefined }))
+      const outcome = this.#rootOutcome(messages)
+      return { ...outcome, ids: this.#encode(text), text, chat: { entries, given: messages, tools, variables } }
+    }
+    const newMessages = messages.slice(found.chat.entries.length + 1)
+    const result = bridge(found, newMessages, request, { template, tokens, history, now: this.#now })
+    const entries = [
+      ...found.chat.entries,
+      { message: found.message, own: found },
+      ...newMessages.map((message): Entry<Facts> => ({ message, own: undefined })),
+    ]
+    const { text, given } = result
+    const chat = { entries, given, tools, variables }
+    if (result.kind === "branch")
+      return { outcome: "branch", reason: result.reason, ids: this.#encode(text), text, chat }
+    const { added, fidelity, close } = result
+    const ids = [...idsThrough(found), ...added.ids]
+    return { outcome: "extend", continues: found, added, fidelity, close, ids, text, chat }
+  }
+
+  #rootOutcome(messages: readonly ChatMessage[]): PromptOutcome<Facts> {
+    const [first] = messages
+    if (this.#nodes.length === 0) return { outcome: "start" }
+    const known = first !== undefined && this.#messages.knows(first)
+    return { outcome: "branch", reason: known ? "message-edited" : "new-conversation" }
+  }
+
+  #encode(text: string): number[] {
+    return this.#options.tokens.encodeAfter(undefined, text)
+  }
+
+  /** The prompt of a raw completion: goes on from the longest earlier text (or ids) that it begins with. */
+  prepareRaw(prompt: string | readonly number[]): PreparedPrompt<Facts> {
+    const { tokens } = this.#options
+    const decode = (ids: readonly number[]): string => tokens.tokenizer.decode(ids)
+    const text = typeof prompt === "string" ? prompt : decode(prompt)
+    const found = typeof prompt === "string" ? this.#raw.findText(prompt, decode) : this.#raw.findIds(prompt)
+    if (found === undefined) {
+      const ids = typeof prompt === "string" ? this.#encode(prompt) : prompt
+      const outcome: PromptOutcome<Facts> =
+        this.#nodes.length === 0 ? { outcome: "start" } : { outcome: "branch", reason: "new-conversation" }
+      return { ...outcome, ids, text, chat: undefined }
+    }
+    const { node, rest, verbatim } = found
+    const added =
+      "text" in rest
+        ? { text: rest.text, ids: tokens.encodeAfter(lastId(node), rest.text) }
+        : { text: decode(rest.ids), ids: rest.ids }
+    return {
+      outcome: "extend",
+      continues: node,
+      added,
+      fidelity: verbatim ? "exact" : "respelled",
+      close: "none",
+      ids: [...idsThrough(node), ...added.ids],
+      text,
+      chat: undefined,
+    }
+  }
+
+  /** Keeps what was sampled from a prompt; several samples of one prompt are nodes of their own. */
+  add(prompt: PreparedPrompt<Facts>, sample: Sample<Facts>): ConversationNode<Facts> {
+    const parent = prompt.outcome === "extend" ? prompt.continues : undefined
+    const node: ConversationNode<Facts> = {
+      index: this.#nodes.length,
+      parent,
+      added: prompt.outcome === "extend" ? prompt.added.ids : prompt.ids,
+      ids: sample.ids,
+      promptLength: prompt.ids.length,
+      text: prompt.text,
+      answerText: this.#options.tokens.answerText(sample.ids),
+      chat: prompt.chat,
+      message: sample.message,
+      facts: sample.facts,
+      children: [],
+    }
+    this.#nodes.push(node)
+    parent?.children.push(node)
+    this.#messages.add(node)
+    this.#raw.add(node)
+    return node
+  }
+}
+
+/** All ids up to the end of a node's sample. */
+export function idsThrough<Facts>(node: ConversationNode<Facts>): number[] {
+  return pathTo(node).flatMap(({ added, ids }) => [...added, ...ids])
+}

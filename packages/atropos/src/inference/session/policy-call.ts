@@ -1,0 +1,73 @@
+// One request to the policy: its budget, and what has to be true of the answer before it is kept.
+import { AtroposError } from "../../runtime/errors.ts"
+import type { InferenceServer, RequestOptions, SamplingOptions, TokenCompletion } from "../inference-server.ts"
+import type { CallOptions, SampledWith } from "./session.ts"
+
+export interface PolicyCallOptions {
+  /** Default of `maxTokens`. */
+  maxTokens: number
+  /** Longest sequence that may come about, prompt and answer together. @default no limit */
+  contextTokens?: number
+  /** Defaults of the calls' sampling. */
+  sampling?: Omit<CallOptions, "signal" | "tools" | "templateOptions">
+}
+
+/** The sampling of a call with a prompt of so many tokens; throws `no-room` when none may follow. */
+export function samplingFor(
+  promptTokens: number,
+  call: CallOptions,
+  options: PolicyCallOptions & { n: number; seed: number | undefined },
+): SamplingOptions {
+  const { contextTokens, n, seed } = options
+  const room = (contextTokens ?? Number.POSITIVE_INFINITY) - promptTokens
+  if (room < 1)
+    throw new AtroposError(
+      "no-room",
+      `the prompt has ${promptTokens} tokens and a sequence may have ${contextTokens}: nothing is left for an answer`,
+    )
+  const { signal: _signal, tools: _tools, templateOptions: _options, ...own } = call
+  const sampling = { ...options.sampling, ...own }
+  return {
+    ...sampling,
+    maxTokens: Math.min(sampling.maxTokens ?? options.maxTokens, room),
+    ...(n === 1 ? {} : { n }),
+    ...(seed === undefined ? {} : { seed }),
+  }
+}
+
+/** Samples by token ids; every choice comes with a logprob for each of its ids, or this throws. */
+export async function callPolicy(
+  server: Pick<InferenceServer, "completeTokens" | "name">,
+  prompt: readonly number[],
+  sampling: SamplingOptions,
+  options: RequestOptions,
+): Promise<{ choices: TokenCompletion[]; sampledWith: SampledWith }> {
+  const { choices, logprobsMode } = await server.completeTokens(prompt, sampling, options)
+  const wanted = sampling.n ?? 1
+  if (choices.length < wanted)
+    throw new AtroposError("inference-answer", `${server.name} gave ${choices.length} of ${wanted} choices`, {
+      retryable: true,
+    })
+  for (const choice of choices) checkSample(server.name, choice)
+  return { choices, sampledWith: { ...sampledWith(sampling), logprobsMode } }
+}
+
+export function sampledWith(sampling: Partial<SamplingOptions>): SampledWith {
+  const { temperature = 1, topP = 1, topK = 0 } = sampling
+  return { temperature, topP, topK }
+}
+
+function checkSample(server: string, { tokenIds, logprobs, finishReason }: TokenCompletion): void {
+  if (finishReason === "abort")
+    throw new AtroposError("inference-aborted", `${server} aborted the answer after ${tokenIds.length} tokens`, {
+      retryable: true,
+    })
+  const usable = logprobs.filter((logprob) => typeof logprob === "number" && !Number.isNaN(logprob)).length
+  if (usable === tokenIds.length && logprobs.length === tokenIds.length) return
+  throw new AtroposError(
+    "logprobs-missing",
+    `${server} sampled ${tokenIds.length} tokens and gave ${logprobs.length} logprobs (${usable} of them numbers): ` +
+      "such a sample cannot be trained on; the server has to report one for every token",
+    { facts: { tokens: tokenIds.length, logprobs: logprobs.length } },
+  )
+}

@@ -1,0 +1,84 @@
+// Providers that tell no token ids: their answers are texts, which the session's tokenizer reads.
+import type { PreparedPrompt } from "../../chat/bridge/conversation-record.ts"
+import type { ChatTemplate } from "../../chat/chat-template.ts"
+import type { ChatMessage, ChatTool } from "../../chat/messages.ts"
+import { AtroposError } from "../../runtime/errors.ts"
+import type {
+  ChatCompletion,
+  FinishReason,
+  InferenceServer,
+  RequestOptions,
+  SamplingOptions,
+} from "../inference-server.ts"
+import { sampledWith } from "./policy-call.ts"
+import type { SampledWith } from "./session.ts"
+
+export type TextProvider = Pick<InferenceServer, "chat" | "complete" | "name">
+
+export interface TextAnswer {
+  message: ChatMessage
+  text: string
+  /** The answer as the template writes it, with its end of turn. */
+  sampled: string
+  finishReason: FinishReason
+}
+
+export interface TextRequest<Facts> {
+  prompt: PreparedPrompt<Facts>
+  tools: readonly ChatTool[] | null
+  sampling: SamplingOptions
+  request: RequestOptions
+  template: ChatTemplate | undefined
+}
+
+export async function callTextProvider<Facts>(
+  provider: Partial<TextProvider> & { name: string },
+  { prompt, tools, sampling, request, template }: TextRequest<Facts>,
+): Promise<{ answers: TextAnswer[]; sampledWith: SampledWith }> {
+  const { chat } = prompt
+  if (provider.chat === undefined || provider.complete === undefined)
+    throw new AtroposError("inference-unsupported", `${provider.name} has no route for texts; sample with exact: true`)
+  const { choices } =
+    chat === undefined
+      ? await provider.complete(prompt.text, sampling, request)
+      : await provider.chat(
+          {
+            messages: chat.entries.map(({ message, own }) => own?.message ?? message),
+            sampling,
+            ...(tools === null ? {} : { tools }),
+          },
+          request,
+        )
+  const answers = choices.map((choice): TextAnswer => {
+    const message = messageOf(choice)
+    const sampled = chat === undefined ? choice.text : (writtenAnswer(prompt, message, template) ?? choice.text)
+    return { message, text: choice.text, sampled, finishReason: choice.finishReason }
+  })
+  return { answers, sampledWith: sampledWith(sampling) }
+}
+
+function messageOf({ text, reasoning, toolCalls }: ChatCompletion): ChatMessage {
+  const calls = toolCalls.map(({ id, name, arguments: args }) => ({
+    id,
+    type: "function",
+    function: { name, arguments: args },
+  }))
+  return {
+    role: "assistant",
+    content: text,
+    ...(reasoning === undefined ? {} : { reasoning_content: reasoning }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+  }
+}
+
+/** What the template writes for the answer after its prompt; undefined where that rewrites the prompt. */
+function writtenAnswer<Facts>(
+  { chat, text }: PreparedPrompt<Facts>,
+  message: ChatMessage,
+  template: ChatTemplate | undefined,
+): string | undefined {
+  if (chat === undefined || template === undefined) return undefined
+  const { given, tools, variables } = chat
+  const whole = template.render({ messages: [...given, message], tools, variables, addGenerationPrompt: false })
+  return whole.startsWith(text) ? whole.slice(text.length).trimEnd() : undefined
+}
