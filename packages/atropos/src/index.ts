@@ -137,9 +137,19 @@ export { MathPool, type MathPoolOptions, type MathVerdict } from "./rewards/math
 export type { MathCheck } from "./rewards/math/pool/messages.ts"
 
 // Rewards: functions by name, and what environments share.
+export {
+  discountedReturns,
+  outcomeAdvantages,
+  processAdvantages,
+  type ProcessAdvantageOptions,
+} from "./rewards/advantages.ts"
+export { selectBest } from "./rewards/best-of-n.ts"
 export { contentOf } from "./rewards/completions.ts"
+export { fitTurns, type FitTurnsOptions } from "./rewards/fit-turns.ts"
 export { transliterateToSlp1 } from "./rewards/functions/chandas-meter.ts"
+export type { JudgeService } from "./rewards/judge-service.ts"
 export { applyLengthPenalty, type LengthPenaltyOptions } from "./rewards/length-penalty.ts"
+export { passAtK } from "./rewards/pass-at-k.ts"
 export { penaliseLength } from "./rewards/penalise-length.ts"
 export { deepThinkingPrompt } from "./rewards/prompts.ts"
 export { RewardRegistry } from "./rewards/registry.ts"
@@ -152,6 +162,7 @@ export {
   type RewardCall,
   type RewardContext,
   type RewardKind,
+  type RewardResult,
   type RewardServices,
   type RewardSpec,
   type RewardValues,

@@ -9,6 +9,7 @@ import { cosineScaled } from "./functions/cosine-scaled.ts"
 import { crosswordFormat } from "./functions/crossword-format.ts"
 import { formatReasoning } from "./functions/format-reasoning.ts"
 import { format } from "./functions/format.ts"
+import { judge } from "./functions/judge.ts"
 import { pokerActionMatch, pokerBetSizing, pokerCombined } from "./functions/poker.ts"
 import { r1 } from "./functions/r1.ts"
 import { reasoningSteps } from "./functions/reasoning-steps.ts"
@@ -34,6 +35,7 @@ const builtIn: readonly RewardKind[] = [
   cosineScaled,
   chandasMeter,
   combined,
+  judge,
   cascadingR1Math,
   pokerActionMatch,
   pokerBetSizing,

@@ -1,5 +1,7 @@
 import type { z } from "zod"
 
+import type { JudgeService } from "./judge-service.ts"
+
 /** What a policy said, in any of the forms it comes in; see `contentOf`. */
 export type Completion = unknown
 
@@ -9,18 +11,21 @@ export type RewardContext = Readonly<Record<string, unknown>>
 /** One value a completion; undefined where the reward could not be had (a judge that failed), which is not a low one. */
 export type RewardValues = readonly (number | undefined)[]
 
+/** Values, with metrics of parts where a reward is made of others. */
+export type RewardResult = RewardValues | { values: RewardValues; metrics: Readonly<Record<string, number>> }
+
 /** Scores completions of one item. `compute` gives raw values; `callReward` applies the weight and reports. */
 export interface Reward {
   readonly name: string
   readonly weight: number
-  compute(completions: readonly Completion[], context: RewardContext): RewardValues | Promise<RewardValues>
+  compute(completions: readonly Completion[], context: RewardContext): RewardResult | Promise<RewardResult>
 }
 
 /** A reward function without settings, as users write them. */
 export type PlainReward = (
   completions: readonly Completion[],
   context: RewardContext,
-) => RewardValues | Promise<RewardValues>
+) => RewardResult | Promise<RewardResult>
 
 /** What some rewards need from outside; given to the registry. */
 export interface RewardServices {
@@ -30,6 +35,8 @@ export interface RewardServices {
   classifyMetre?: (
     verse: string,
   ) => Promise<{ name: string; score?: number } | undefined> | { name: string; score?: number } | undefined
+  /** The model behind the `judge` reward. */
+  judge?: JudgeService
   /** Makes the parts of a combined reward. */
   create?: (spec: RewardSpec) => Reward
 }
@@ -70,15 +77,24 @@ export async function callReward(
   context: RewardContext = {},
 ): Promise<RewardCall> {
   let raw: RewardValues
+  let partMetrics: Readonly<Record<string, number>> = {}
   let error: Error | undefined
   try {
-    raw = await reward.compute(completions, camelKeys(context))
+    const result = await reward.compute(completions, camelKeys(context))
+    if ("values" in result && !Array.isArray(result)) {
+      raw = result.values
+      partMetrics = result.metrics
+    } else raw = result as RewardValues
   } catch (thrown) {
     error = thrown instanceof Error ? thrown : new Error("a reward threw what is no error", { cause: thrown })
     raw = completions.map(() => 0)
   }
   const values = raw.map((value) => (value === undefined ? undefined : value * reward.weight))
-  return { values, metrics: report(reward.name, raw, values), ...(error === undefined ? {} : { error }) }
+  return {
+    values,
+    metrics: { ...partMetrics, ...report(reward.name, raw, values) },
+    ...(error === undefined ? {} : { error }),
+  }
 }
 
 function report(name: string, raw: RewardValues, weighted: RewardValues): Record<string, number> {

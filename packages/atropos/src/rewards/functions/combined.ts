@@ -5,7 +5,6 @@ import {
   callReward,
   defineReward,
   type Reward,
-  type RewardContext,
   type RewardKind,
   type RewardSpec,
   type RewardValues,
@@ -28,30 +27,30 @@ export const combined: RewardKind = defineReward({
     if (create === undefined) {
       throw new AtroposError("bad-option", "a combined reward is made by a registry, which knows its parts")
     }
-    const parts = rewards.map(create)
-    const weightOf = (part: Reward): number => (legacyUnweighted ? 1 : part.weight)
+    const made = rewards.map((spec) => create(spec))
+    const sumOfWeights = made.reduce((sum, { weight }) => sum + weight, 0)
+    const parts = made.map((part) => (legacyUnweighted ? unweighted(part) : part))
     return async (completions, context) => {
-      const calls = await Promise.all(
-        parts.map((part) => callReward({ ...unweighted(part), weight: weightOf(part) }, completions, context)),
-      )
+      const calls = await Promise.all(parts.map((part) => callReward(part, completions, context)))
       // A part that failed as a whole is left out.
       const counted = calls.filter((call) => call.error === undefined)
       const totals = completions.map((_, index) => addUp(counted.map((call) => call.values[index])))
-      if (normalization === "sum")
-        return divideBy(
-          totals,
-          parts.reduce((sum, part) => sum + part.weight, 0),
-        )
-      return normalization === "minmax" ? scaleToUnit(totals) : totals
+      const metrics: Record<string, number> = {}
+      for (const call of calls) Object.assign(metrics, call.metrics)
+      switch (normalization) {
+        case "none":
+          return { values: totals, metrics }
+        case "sum":
+          return { values: divideBy(totals, sumOfWeights), metrics }
+        case "minmax":
+          return { values: scaleToUnit(totals), metrics }
+      }
     }
   },
 })
 
-function unweighted(part: Reward): Pick<Reward, "name" | "compute"> {
-  return {
-    name: part.name,
-    compute: (completions: readonly unknown[], context: RewardContext) => part.compute(completions, context),
-  }
+function unweighted(part: Reward): Reward {
+  return { name: part.name, weight: 1, compute: (completions, context) => part.compute(completions, context) }
 }
 
 /** A completion that one part could not score has no score. */
