@@ -1,8 +1,11 @@
 import { TurnTokens } from "../chat/bridge/turn-tokens.ts"
 import { createChatTemplate } from "../chat/chat-template.ts"
+import { isToolCallFormat, toolCallFormats } from "../chat/tool-calls/formats.ts"
 import type { Tokenizer } from "../chat/tokenizer.ts"
 import type { InferenceServer } from "../inference/inference-server.ts"
+import { createAnswerParser } from "../inference/session/answer-parser.ts"
 import { openSession } from "../inference/session/recorded-session.ts"
+import { AtroposError } from "../runtime/errors.ts"
 import type { EnvironmentConfig } from "./config/environment-config.ts"
 import type { OpenSession } from "./rollouts/run-rollout.ts"
 
@@ -15,11 +18,20 @@ export interface SessionFactoryOptions {
   config: EnvironmentConfig
   /** The trainer's max_token_len, which every sequence has to stay below; 0 or less: no limit. */
   maxTokenLen: () => number
+  /** False where the servers tell no token ids: sequences are then the tokenizer's reading of texts. @default true */
+  exact?: boolean
 }
 
 /** Opens the sessions of rollouts: budgets from the configuration and the trainer, seeds from the rollout's. */
 export function createSessionFactory(options: SessionFactoryOptions): OpenSession {
-  const { policy, tokenizer, config } = options
+  const { policy, tokenizer, config, exact = true } = options
+  if (!isToolCallFormat(config.toolCallFormat)) {
+    throw new AtroposError(
+      "bad-option",
+      `--env.tool_call_format takes ${toolCallFormats.join(", ")}, received ${JSON.stringify(config.toolCallFormat)}`,
+    )
+  }
+  const parser = createAnswerParser({ toolCallFormat: config.toolCallFormat })
   const template = tokenizer.chatTemplate === undefined ? undefined : createChatTemplate(tokenizer)
   const turnTokens = new TurnTokens(tokenizer)
   return ({ agent, split, signal, random }) => {
@@ -29,6 +41,10 @@ export function createSessionFactory(options: SessionFactoryOptions): OpenSessio
       tokenizer,
       ...(template === undefined ? {} : { template }),
       turnTokens,
+      parser,
+      history: config.history,
+      shared: config.sharedAnswers,
+      exact,
       maxTokens: config.maxTokenLength,
       ...(maxTokenLen > 0 ? { contextTokens: maxTokenLen - 1 } : {}),
       split,

@@ -17,6 +17,8 @@ export interface Policy {
   server: ServerPool
   tokenizer: Tokenizer
   serverCount: number
+  /** Whether all servers tell the ids of what they sampled. */
+  exact: boolean
   /** Evaluation requests that all servers take together. */
   evaluationConcurrency: number
   /** Other inference servers, by name. */
@@ -47,6 +49,7 @@ export async function connectPolicy(
     server,
     tokenizer,
     serverCount: placed.length,
+    exact: placed.every(({ serverType }) => serverType !== "openai"),
     evaluationConcurrency: placed.reduce((sum, { numRequestsForEval }) => sum + numRequestsForEval, 0),
     helpers,
     close: async () => {

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process"
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
@@ -7,6 +7,8 @@ import { promisify } from "node:util"
 import { expect, onTestFinished, test } from "vitest"
 
 import { openServer } from "../../environment/serve/serve-fixture.ts"
+import { createModelStub } from "../../inference/stub/model-stub.ts"
+import { stubTokenizerFiles } from "../../inference/stub/tokenizer/stub-tokenizer.ts"
 import type { CommandContext } from "../command.ts"
 import { runCommand } from "../main.ts"
 
@@ -62,6 +64,22 @@ test("serve reaches the server of rollout_server_url, logs there, and keeps its 
     .map((line) => JSON.parse(line) as { event: string; end?: string })
   expect(events.at(-1)).toMatchObject({ event: "summary", end: "steps" })
   expect(events.some(({ event }) => event === "metrics")).toBe(true)
+})
+
+test("serve wants servers that tell token ids, and says what the server is; evaluate takes any", async () => {
+  const stub = await createModelStub({ dialect: "vllm" })
+  onTestFinished(() => stub.close())
+  const { directory, context, log, out } = workplace()
+  mkdirSync(join(directory, "tokenizer"))
+  for (const [file, text] of Object.entries(stubTokenizerFiles)) {
+    writeFileSync(join(directory, "tokenizer", file), text ?? "")
+  }
+  const flags = ["--openai.base_url", stub.baseUrl, "--env.tokenizer_name", join(directory, "tokenizer")]
+  expect(await runCommand(["serve", "lengths.ts", ...flags], context)).toBe(2)
+  expect(log()).toContain("it says that it is vllm: set --openai.server_type vllm")
+  const evaluation = ["evaluate", "lengths.ts", ...flags, "--env.max_token_length", "20"]
+  expect([await runCommand(evaluation, context), log()]).toEqual([0, expect.not.stringContaining("failed")])
+  expect(out()).toContain("|percent correct| ↑ |")
 })
 
 test("unknown keys of a YAML file are refused with the nearest, or passed over with a warning", async () => {

@@ -55,6 +55,7 @@ export async function openRun(
       tokenizer: policy.tokenizer,
       config,
       maxTokenLen: () => maxTokenLen,
+      exact: policy.exact,
     }),
     random: random.fork("rollouts"),
     logger,

@@ -14,6 +14,7 @@ import type { CommandContext } from "../command.ts"
 import { openRun } from "./open-run.ts"
 import { openTrackers } from "./open-trackers.ts"
 import { createProgress, type Progress } from "./progress.ts"
+import { requireExact } from "./require-exact.ts"
 import type { Configuration } from "./resolve-configuration.ts"
 import { withClosing } from "./with-closing.ts"
 
@@ -41,6 +42,7 @@ async function serveWith(
   const run = await openRun(environmentClass, configuration, shown)
   defer(() => run.close())
   const { config, environment, logger, policy } = run
+  if (!policy.exact) await requireExact(configuration.servers, { ...context, logger })
   const client = new TrajectoryClient({ url: config.rolloutServerUrl, totalTimeoutMs: 5000, logger })
   defer(() => client.close())
   const tracker = openTrackers(configuration.run, { ...shown, client, logger })

@@ -35,6 +35,22 @@ export const rolloutConfig = z.object({
     .describe("system prompt in thinking mode; read by environments only, the base class does not"),
 })
 
+/** How a rollout's calls become training sequences. */
+export const sessionConfig = z.object({
+  toolCallFormat: z
+    .string()
+    .default("hermes")
+    .describe("how the model writes tool calls: hermes, llama3_json, mistral, … (vLLM's names of its parsers)"),
+  history: z
+    .enum(["template", "keep"])
+    .default("template")
+    .describe("where the chat template drops a thought from history: begin a new sequence, or keep what was sampled"),
+  sharedAnswers: z
+    .enum(["once", "each"])
+    .default("once")
+    .describe("an answer that several sequences of a rollout share is trained on in one of them, or in each"),
+})
+
 export const trainingConfig = z.object({
   rolloutServerUrl: z.string().default("http://localhost:8000").describe("address of the trajectory server"),
   wandbName: z
@@ -118,6 +134,7 @@ export const distillationConfig = z.object({
 /** Every environment's configuration. Extend it with `environmentConfig.extend({ … })`. */
 export const environmentConfig = z.object({
   ...rolloutConfig.shape,
+  ...sessionConfig.shape,
   ...trainingConfig.shape,
   ...evaluationConfig.shape,
   ...loggingConfig.shape,
@@ -129,6 +146,7 @@ export type EnvironmentConfig = z.output<typeof environmentConfig>
 /** How `--help` and the docs arrange the fields. */
 export const configTopics: readonly { title: string; fields: readonly string[] }[] = [
   { title: "rollouts", fields: Object.keys(rolloutConfig.shape) },
+  { title: "sessions", fields: Object.keys(sessionConfig.shape) },
   { title: "training", fields: Object.keys(trainingConfig.shape) },
   { title: "evaluation", fields: Object.keys(evaluationConfig.shape) },
   { title: "logging", fields: Object.keys(loggingConfig.shape) },

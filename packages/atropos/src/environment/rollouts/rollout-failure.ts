@@ -54,6 +54,6 @@ export function describeFailure({ boundary, cause }: RolloutFailure): string {
 
 function boundaryOfCode(error: unknown): Boundary | undefined {
   if (!isAtroposError(error)) return undefined
-  if (error.code.startsWith("inference-")) return "provider"
+  if (error.code.startsWith("inference-") || error.code === "logprobs-missing") return "provider"
   return error.code.startsWith("sandbox-") ? "sandbox" : undefined
 }

@@ -58,6 +58,8 @@ export async function runRollout<Value, Config extends EnvironmentConfig>(
     return { status: "failed", index, failure: toFailure(error, signal), seconds: seconds() }
   } finally {
     clearTimeout(timer)
+    // The records can still be read.
+    await Promise.all([...sessions.values()].map((opened) => opened.close()))
   }
 }
 

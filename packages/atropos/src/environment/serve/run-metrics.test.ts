@@ -1,5 +1,6 @@
 import { expect, test } from "vitest"
 
+import type { Session } from "../../inference/session/session.ts"
 import type { MetricsEntry } from "../../tracking/tracker.ts"
 import type { TrajectoryGroup } from "../groups/trajectory-group.ts"
 import type { Registration } from "./registration.ts"
@@ -103,6 +104,29 @@ test("times and counters of items come when there are two, drops, failures and e
     "small_0_train/turns": 3,
   })
   expect(logged).not.toHaveProperty("small_0_train/items_rejected")
+})
+
+test("turns are counted by how they were joined, branches by their reason", () => {
+  const metrics = metricsWith()
+  const counts = {
+    calls: 4,
+    extends: 2,
+    branches: 1,
+    fidelity: { exact: 1, whitespace: 1 },
+    reasons: { "thinking-dropped": 1 },
+  }
+  const session = { counts } as unknown as Session
+  const single = { counts: { calls: 1, extends: 0, branches: 0, fidelity: {}, reasons: {} } } as unknown as Session
+  for (const opened of [session, session, single]) {
+    const sessions = new Map([["policy", opened]])
+    metrics.rolloutEnd({ status: "done", index: 0, value: { score: 1 }, sessions, seconds: 1 })
+  }
+  expect(metrics.entry("", 0).metrics).toMatchObject({
+    "small_0_train/session_extends": 4,
+    "small_0_train/session_extends_exact": 2,
+    "small_0_train/session_branches": 2,
+    "small_0_train/session_branches_thinking_dropped": 2,
+  })
 })
 
 test("the table holds the newest groups, so many rollouts of each as are asked for", () => {

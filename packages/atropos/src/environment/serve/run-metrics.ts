@@ -1,4 +1,5 @@
 import type { Tokenizer } from "../../chat/tokenizer.ts"
+import type { Session } from "../../inference/session/session.ts"
 import type { MetricsEntry, MetricsTable } from "../../tracking/tracker.ts"
 import type { EnvironmentConfig } from "../config/environment-config.ts"
 import type { Environment } from "../environment.ts"
@@ -28,6 +29,7 @@ export class RunMetrics implements RunListener {
   #drops = new Map<string, number>()
   #failures = new Map<string, number>()
   #ends = new Map<string, number>()
+  #turns = new Map<string, number>()
   #rolloutMetrics = new Map<string, number[]>()
   #rollouts: { tokens: readonly number[]; score: number }[][] = []
   #lastStatus: number | undefined
@@ -56,6 +58,7 @@ export class RunMetrics implements RunListener {
 
   rolloutEnd: NonNullable<RunListener["rolloutEnd"]> = (rollout) => {
     if (rollout.status === "failed") return count(this.#failures, rollout.failure.boundary)
+    for (const session of rollout.sessions.values()) this.#countSession(session)
     if (!isResult(rollout.value)) return
     count(this.#ends, rollout.value.end ?? "finished")
     for (const [name, value] of Object.entries(rollout.value.metrics ?? {})) {
@@ -95,6 +98,7 @@ export class RunMetrics implements RunListener {
       ...counted("train/groups_dropped", this.#drops),
       ...counted("train/rollouts_failed", this.#failures),
       ...counted("train/rollouts_ended", this.#ends),
+      ...counted("train/session", this.#turns),
       ...Object.fromEntries([...this.#rolloutMetrics].map(([name, values]) => [`train/${name}`, mean(values)])),
     }
     const sent = this.#series.count("train_perf/succeeded_task_duration")
@@ -128,6 +132,15 @@ export class RunMetrics implements RunListener {
     }
   }
 
+  /** How turns were joined; what broke a conversation into several sequences is what a user may want to change. */
+  #countSession({ counts }: Session): void {
+    if (counts.extends + counts.branches === 0) return
+    add(this.#turns, "extends", counts.extends)
+    add(this.#turns, "branches", counts.branches)
+    for (const [reason, number] of Object.entries(counts.reasons)) add(this.#turns, `branches_${reason}`, number)
+    for (const [fidelity, number] of Object.entries(counts.fidelity)) add(this.#turns, `extends_${fidelity}`, number)
+  }
+
   #keepRollouts({ sequences }: TrajectoryGroup): void {
     const { numRolloutsToKeep, numRolloutsPerGroupForLogging } = this.#options.config
     if (numRolloutsToKeep === 0) return
@@ -150,6 +163,7 @@ export class RunMetrics implements RunListener {
     this.#drops = new Map()
     this.#failures = new Map()
     this.#ends = new Map()
+    this.#turns = new Map()
     this.#rolloutMetrics = new Map()
     this.#rollouts = []
     this.groupsSent = 0
@@ -161,7 +175,11 @@ function isResult(value: unknown): value is RolloutResult {
 }
 
 function count(counts: Map<string, number>, key: string): void {
-  counts.set(key, (counts.get(key) ?? 0) + 1)
+  add(counts, key, 1)
+}
+
+function add(counts: Map<string, number>, key: string, number: number): void {
+  counts.set(key, (counts.get(key) ?? 0) + number)
 }
 
 function counted(name: string, counts: ReadonlyMap<string, number>): Record<string, number> {
