@@ -20,7 +20,14 @@ import { mkdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 
 import { jit, lax, nn, numpy as np, tree, valueAndGrad } from "@jax-js/jax"
-import { type BatchGroup, type Logger, type RegisterRequest, silentLogger, TrajectoryClient } from "atropos-rl"
+import {
+  type BatchGroup,
+  isAtroposError,
+  type Logger,
+  type RegisterRequest,
+  silentLogger,
+  TrajectoryClient,
+} from "atropos-rl"
 import { z } from "zod"
 
 import { startJax } from "./policy/jax.ts"
@@ -85,7 +92,7 @@ export async function trainGrpo(settings: GrpoSettings, options: GrpoOptions = {
       await policy.putWeights({ weights, version: step }, signal)
       if (isDue(settings.saveCheckpointInterval, step)) await saveCheckpoint(settings.checkpointDir, weights, step)
       // Only now: what a trainer that died had taken is handed out again.
-      if (batchId !== undefined) await server.acknowledge(batchId, { signal })
+      if (batchId !== undefined) await acknowledge(server, batchId, { logger, signal })
       const ended = performance.now()
 
       const report: StepMetrics = {
@@ -392,6 +399,20 @@ export class AdamW {
       const step = mean / correction1 / (Math.sqrt(square / correction2) + 1e-8)
       weights[index] = weight - rate * (step + weightDecay * weight)
     }
+  }
+}
+
+/** A batch that took longer than the server waits has gone back to its queue: it will be trained on once more. */
+async function acknowledge(
+  server: TrajectoryClient,
+  batchId: string,
+  { logger, signal }: { logger: Logger; signal: AbortSignal },
+): Promise<void> {
+  try {
+    await server.acknowledge(batchId, { signal })
+  } catch (error) {
+    if (!isAtroposError(error, "server-refused")) throw error
+    logger.warn("the server did not take the acknowledgement of a batch", { batchId, error: error.message })
   }
 }
 

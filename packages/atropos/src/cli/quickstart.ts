@@ -1,6 +1,6 @@
 import { z } from "zod"
 
-import { isAtroposError } from "../runtime/errors.ts"
+import { AtroposError, isAtroposError } from "../runtime/errors.ts"
 import { openRunFolder } from "../server/run-folder.ts"
 import { type Command, defineCommand } from "./command.ts"
 import { commandFile } from "./quickstart/command-file.ts"
@@ -28,7 +28,9 @@ export const quickstart: Command<typeof options> = defineCommand({
   options,
   async run({ seed, minutes, target, heldOut, runDir, json }, _positionals, context) {
     const signal = AbortSignal.any([context.signal, stopWithShell(context.environment)])
-    const { path: runDirectory } = await openRunFolder({ dataDir: runDir, ...context, now: new Date() })
+    const { path: runDirectory, isNew } = await openRunFolder({ dataDir: runDir, ...context, now: new Date() })
+    if (!isNew)
+      throw new AtroposError("bad-option", `--run-dir: ${runDirectory} holds a run already; name a new folder`)
     const display = createDisplay(context.stdout)
     try {
       const report = await runQuickstart({

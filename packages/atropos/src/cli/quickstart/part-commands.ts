@@ -8,7 +8,6 @@ export interface Addresses {
 }
 
 export const batchSize = 256
-const groupSize = 16
 const endless = 1_000_000
 
 export function serverCommand(runDirectory: string): string[] {
@@ -38,7 +37,7 @@ export function trainerCommand({ server, policy }: Addresses, runDirectory: stri
       "policy-url": policy,
       "batch-size": batchSize,
       "num-steps": endless,
-      "learning-rate": 2e-3,
+      "learning-rate": 3e-3,
       "checkpoint-dir": join(runDirectory, "checkpoints"),
     }),
   ]
@@ -54,12 +53,13 @@ export function environmentSettings({ server, policy }: Addresses, seed: number,
     "env.rollout_server_url": server,
     "env.tokenizer_name": tokenizerDirectory(runDirectory),
     "env.seed": seed,
-    "env.group_size": groupSize,
     "env.max_num_workers": 32,
     "env.max_batches_offpolicy": 2,
     "env.total_steps": endless,
     "env.steps_per_eval": 0,
     "env.shutdown_grace": 1,
+    // So that whoever looks at the groups can read them.
+    "env.include_messages": "true",
     "openai.base_url": `${policy}/v1`,
     "openai.server_type": "vllm",
     "openai.model_name": "policy",

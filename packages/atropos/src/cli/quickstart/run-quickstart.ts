@@ -15,7 +15,7 @@ import {
   serverCommand,
   trainerCommand,
 } from "./part-commands.ts"
-import { Part, partDied } from "./part.ts"
+import { Part, partDied, type PartOptions } from "./part.ts"
 
 export interface QuickstartOptions {
   seed: number
@@ -87,7 +87,7 @@ class Quickstart {
     const before = await measure()
 
     this.#startedAt = performance.now()
-    const trainer = this.#start("trainer", trainerCommand(addresses, runDirectory))
+    const trainer = this.#start("trainer", trainerCommand(addresses, runDirectory), (event) => this.#onStep(event))
     const environment = this.#start("environment", environmentCommand(settings))
     onEvent({
       event: "parts",
@@ -129,7 +129,7 @@ class Quickstart {
     await stop(["policy", "trajectory-server"])
   }
 
-  #start(name: string, argv: readonly string[]): Part {
+  #start(name: string, argv: readonly string[], onEvent?: PartOptions["onEvent"]): Part {
     const { bin, context, runDirectory } = this.#options
     const part = new Part({
       name,
@@ -137,7 +137,7 @@ class Quickstart {
       bin,
       workingDirectory: context.workingDirectory,
       logDirectory: join(runDirectory, "logs"),
-      onEvent: (event) => this.#onPartEvent(event),
+      ...(onEvent === undefined ? {} : { onEvent }),
     })
     this.#parts.push(part)
     void part.ended.then((end) => {
@@ -176,7 +176,7 @@ class Quickstart {
     }
   }
 
-  #onPartEvent({ event, step, metrics }: Readonly<Record<string, unknown>>): void {
+  #onStep({ event, step, metrics }: Readonly<Record<string, unknown>>): void {
     if (event !== "step" || this.#stopping || !isMetrics(metrics)) return
     const told: StepEvent = {
       event: "step",
