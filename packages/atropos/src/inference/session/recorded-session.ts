@@ -7,10 +7,11 @@ import { TurnTokens } from "../../chat/bridge/turn-tokens.ts"
 import { createChatTemplate, type ChatTemplate } from "../../chat/chat-template.ts"
 import type { ChatMessage, ChatTool } from "../../chat/messages.ts"
 import type { TemplateInput } from "../../chat/template/values/convert.ts"
+import { toolCallFormatOf } from "../../chat/tool-call-format.ts"
 import type { Tokenizer } from "../../chat/tokenizer.ts"
 import { AtroposError } from "../../runtime/errors.ts"
 import type { InferenceMessage, InferenceServer, RequestOptions, TokenCompletion } from "../inference-server.ts"
-import { createAnswerParser, type AnswerParser } from "./answer-parser.ts"
+import { createAnswerParser, type AnswerParser, type AnswerParserOptions } from "./answer-parser.ts"
 import { toChatMessages } from "./chat-messages.ts"
 import { callPolicy, samplingFor, type PolicyCallOptions } from "./policy-call.ts"
 import { SessionCounter } from "./session-counter.ts"
@@ -36,7 +37,7 @@ export interface SessionOptions extends PolicyCallOptions {
   tools?: readonly ChatTool[]
   /** Template variables of calls that name none. */
   templateOptions?: Readonly<Record<string, TemplateInput>>
-  /** Makes messages of sampled texts. @default the text as content */
+  /** Makes messages of sampled texts. @default calls in the format that the chat template shows, the rest as content */
   parser?: AnswerParser
   /**
    * False takes answers of a provider without token ids: their tokens are the tokenizer's reading of its text, there
@@ -84,8 +85,8 @@ class RecordedSession implements Session {
     this.#options = options
     this.exact = options.exact ?? true
     this.#id = options.id ?? randomUUID()
-    this.#parser = options.parser ?? createAnswerParser()
     this.#template = template ?? (tokenizer.chatTemplate === undefined ? undefined : createChatTemplate(tokenizer))
+    this.#parser = options.parser ?? createAnswerParser(formatOf(this.#template))
     this.#record = new ConversationRecord({
       template: this.#template,
       tokens: turnTokens ?? new TurnTokens(tokenizer),
@@ -212,6 +213,11 @@ class RecordedSession implements Session {
       return { index: node.index, text, message, finishReason, tokenIds, logprobs: [] }
     })
   }
+}
+
+function formatOf(template: ChatTemplate | undefined): AnswerParserOptions {
+  const toolCallFormat = template === undefined ? undefined : toolCallFormatOf(template.source)
+  return toolCallFormat === undefined ? {} : { toolCallFormat }
 }
 
 function onlyChoice([answer]: readonly Answer[]): Answer {
