@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { createServer } from "node:net"
 import type { AddressInfo } from "node:net"
+import type { Readable } from "node:stream"
 import { setTimeout as delay } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 
@@ -34,11 +35,7 @@ export class DoomedServer {
 
   async start(): Promise<void> {
     const started = performance.now()
-    const child = spawn(process.execPath, [program, this.#directory, String(this.#port)], {
-      stdio: ["ignore", "pipe", "pipe"],
-    })
-    this.#child = child
-    child.stderr.on("data", (data: Buffer) => (this.complaints += data.toString()))
+    const child = this.#spawn()
     const ended = once(child, "exit").then(() => {
       throw new Error(`the server ended by itself: ${this.complaints}`)
     })
@@ -46,6 +43,15 @@ export class DoomedServer {
     ended.catch(() => {})
     await Promise.race([once(child.stdout, "data"), ended])
     this.startTimesMs.push(performance.now() - started)
+  }
+
+  #spawn(): ChildProcess & { stdout: Readable } {
+    const child = spawn(process.execPath, [program, this.#directory, String(this.#port)], {
+      stdio: ["ignore", "pipe", "pipe"],
+    })
+    this.#child = child
+    child.stderr.on("data", (data: Buffer) => (this.complaints += data.toString()))
+    return child
   }
 
   async kill(): Promise<void> {
@@ -57,10 +63,15 @@ export class DoomedServer {
     this.#child = null
   }
 
-  /** Kills it at a random moment within so many milliseconds, and starts it again. */
+  /** Kills it at a random moment within so many milliseconds, now and then once more while it starts. */
   async killWithin(milliseconds: number): Promise<void> {
     await delay(Math.random() * milliseconds)
     await this.kill()
+    if (Math.random() < 0.25) {
+      this.#spawn()
+      await delay(Math.random() * milliseconds)
+      await this.kill()
+    }
     await this.start()
   }
 }
