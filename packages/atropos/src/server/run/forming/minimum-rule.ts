@@ -1,21 +1,17 @@
 import type { GroupList } from "../groups/group-list.ts"
 import type { GroupQueue } from "../groups/group-queue.ts"
-import { noSlot } from "../groups/group-table.ts"
-import { fillExactly, remainingCandidates } from "./exact-rule.ts"
-import { type Candidates, oldestOf, Selection } from "./selection.ts"
-import { canSum, canSumWithNeeds, type SizeCount } from "./subset-sums.ts"
+import { CandidateSet } from "./candidates.ts"
+import { fillExactly } from "./exact-rule.ts"
+import { MinimumLookahead, missingOf, type Share } from "./minimum-lookahead.ts"
+import { Selection } from "./selection.ts"
+import { canSum, mergeCounts, type SizeCount } from "./subset-sums.ts"
+
+type SizeList = GroupList & { readonly size: number }
 
 /** An environment and how many sequences of every batch are to come from it, at least one. */
 export interface Minimum {
   readonly environment: number
   readonly sequences: number
-}
-
-interface Share {
-  readonly environment: number
-  readonly minimum: number
-  readonly candidates: Candidates[]
-  readonly tally: { got: number }
 }
 
 /**
@@ -47,39 +43,38 @@ export function findBlocking(minimums: readonly Minimum[], queue: GroupQueue): M
 export function chooseWithMinimums(
   minimums: readonly Minimum[],
   queue: GroupQueue,
-  classes: readonly (GroupList & { readonly size: number })[],
+  classes: readonly SizeList[],
   batchSize: number,
 ): number[] | null {
   const counts = classes.map(({ size, count }) => ({ size, count }))
   if (!canSum(counts, batchSize)) return null
-  const shares = minimums.map((minimum) => createShare(minimum, queue))
-  const others = subtractCounts(counts, shares)
+  const shares = minimums.map(({ environment, sequences }): Share => {
+    const candidates = new CandidateSet(availableClasses(queue, environment), queue.ownLinks)
+    return { minimum: sequences, candidates, queued: queue.ownerNamed(environment).available }
+  })
   const selection = new Selection(batchSize)
-  const meetsMinimums = (): boolean =>
-    canSumWithNeeds(
-      shares.map(({ minimum, tally, candidates }) => ({ need: minimum - tally.got, sizes: countsLeft(candidates) })),
-      others,
-      selection.rest,
-    )
-  if (meetsMinimums()) takeShares(selection, shares, meetsMinimums)
+  const lookahead = new MinimumLookahead(shares, counts, batchSize)
+  if (lookahead.isPossible(batchSize)) takeShares(selection, shares, () => lookahead.isPossible(selection.rest))
   else {
-    const isPossible = (): boolean =>
-      canSum([...others, ...shares.flatMap((share) => countsLeft(share.candidates))], selection.rest)
-    takeShares(
-      selection,
-      shares.toSorted((a, b) => oldestKey(a) - oldestKey(b)),
-      isPossible,
-    )
+    const others = subtractCounts(counts, shares)
+    const all = (): SizeCount[] => mergeCounts([others, ...shares.map(({ candidates }) => candidates.counts())])
+    takeShares(selection, shares.toSorted(byOldestGroup), () => canSum(all(), selection.rest))
   }
-  fillExactly(selection, remaining(selection, queue, classes))
+  fillExactly(selection, remainingOf(selection, queue, classes))
   return selection.slots
 }
 
+/** Takes from each share in turn until its minimum is met. */
 function takeShares(selection: Selection, shares: readonly Share[], isPossible: () => boolean): void {
+  let current = 0
+  let taken = 0
   selection.extend(() => {
-    if (selection.rest === 0) return null
-    for (const { minimum, tally, candidates } of shares) {
-      const next = tally.got < minimum ? oldestOf(candidates) : null
+    // Takings were given back: whose turn it was then is found again from the start.
+    if (selection.count < taken) current = 0
+    taken = selection.count
+    for (; current < shares.length; current++) {
+      const share = shares[current]
+      const next = share === undefined || missingOf(share) <= 0 ? null : share.candidates.oldest(selection.rest)
       if (next !== null) return next
     }
     return null
@@ -87,47 +82,30 @@ function takeShares(selection: Selection, shares: readonly Share[], isPossible: 
 }
 
 /** All groups that are not taken, by size. */
-function remaining(
-  selection: Selection,
-  queue: GroupQueue,
-  classes: readonly (GroupList & { readonly size: number })[],
-): Candidates[] {
+function remainingOf(selection: Selection, queue: GroupQueue, classes: readonly SizeList[]): CandidateSet {
   const gone = new Set(selection.slots)
-  const goneBySize = new Map<number, number>()
+  const goneOfSize = new Map<number, number>()
   for (const slot of gone) {
     const size = queue.table.sizeOf(slot)
-    goneBySize.set(size, (goneBySize.get(size) ?? 0) + 1)
+    goneOfSize.set(size, (goneOfSize.get(size) ?? 0) + 1)
   }
-  return classes.map((entry) => remainingCandidates(entry, queue.sizeLinks, gone, goneBySize.get(entry.size) ?? 0))
+  return new CandidateSet(classes, queue.sizeLinks, gone, goneOfSize)
 }
 
-function createShare({ environment, sequences }: Minimum, queue: GroupQueue): Share {
-  const tally = { got: 0 }
-  const candidates = availableClasses(queue, environment).map(({ size, head, count }): Candidates => {
-    return { size, links: queue.ownLinks, cursor: head, left: count, refused: false, tally }
-  })
-  return { environment, minimum: sequences, candidates, tally }
-}
-
-function availableClasses(queue: GroupQueue, environment: number): (GroupList & { readonly size: number })[] {
+function availableClasses(queue: GroupQueue, environment: number): SizeList[] {
   const classes = queue.ownerNamed(environment).classes.values()
-  return [...classes].filter(({ size, count }) => count > 0 && size <= queue.limit)
+  return [...classes].filter(({ size, count }) => count > 0 && size <= queue.limit).toSorted((a, b) => a.size - b.size)
 }
 
+/** What is not theirs. */
 function subtractCounts(counts: readonly SizeCount[], shares: readonly Share[]): SizeCount[] {
-  const taken = new Map<number, number>()
-  for (const { size, left } of shares.flatMap((share) => share.candidates)) {
-    taken.set(size, (taken.get(size) ?? 0) + left)
+  const theirs = new Map<number, number>()
+  for (const { size, left } of shares.flatMap(({ candidates }) => candidates.all)) {
+    theirs.set(size, (theirs.get(size) ?? 0) + left)
   }
-  return counts.map(({ size, count }) => ({ size, count: count - (taken.get(size) ?? 0) }))
+  return counts.map(({ size, count }) => ({ size, count: count - (theirs.get(size) ?? 0) }))
 }
 
-function countsLeft(candidates: readonly Candidates[]): SizeCount[] {
-  return candidates.map(({ size, left }) => ({ size, count: left }))
-}
-
-function oldestKey({ candidates }: Share): number {
-  return candidates.reduce((key, { cursor, links }) => {
-    return cursor === noSlot ? key : Math.min(key, links.keys[cursor] ?? Infinity)
-  }, Infinity)
+function byOldestGroup(a: Share, b: Share): number {
+  return a.candidates.oldestKey - b.candidates.oldestKey
 }

@@ -21,7 +21,7 @@ export class GroupBuffer {
   add(slot: number, groupSize: number): number[] {
     this.put(slot)
     if (this.sequences < groupSize) return []
-    const complete = chooseExact([...this.#classes.values()], this.#links, groupSize) ?? []
+    const complete = chooseExact(this.#bySize(), this.#links, groupSize) ?? []
     for (const taken of complete) {
       const size = this.#table.sizeOf(taken)
       const list = this.#classes.get(size)
@@ -43,6 +43,10 @@ export class GroupBuffer {
     }
     insertGroup(list, this.#links, slot)
     this.sequences += size
+  }
+
+  #bySize(): (GroupList & { readonly size: number })[] {
+    return [...this.#classes.values()].toSorted((a, b) => a.size - b.size)
   }
 
   /** All groups, in no particular order. */
