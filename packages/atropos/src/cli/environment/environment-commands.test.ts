@@ -66,6 +66,44 @@ test("serve reaches the server of rollout_server_url, logs there, and keeps its 
   expect(events.some(({ event }) => event === "metrics")).toBe(true)
 })
 
+test("serve logs and saves as the env flags say", async () => {
+  const server = await openServer()
+  onTestFinished(() => server.close())
+  await server.register({ batch_size: 4, num_steps: 3 })
+  const { directory, context, out } = workplace()
+  const argv = [
+    "serve",
+    "lengths.ts",
+    "--testing",
+    "--json",
+    "--env.rollout_server_url",
+    server.url,
+    "--env.total_steps",
+    "3",
+  ]
+  const flags = {
+    "--env.min_items_sent_before_logging": "1000",
+    "--env.num_rollouts_to_keep": "2",
+    "--env.num_rollouts_per_group_for_logging": "-1",
+    "--env.include_messages": "true",
+    "--env.data_path_to_save_groups": "kept.jsonl",
+    "--env.wandb_name": "mine",
+    "--track": "console,jsonl=log.jsonl",
+  }
+  const serving = runCommand([...argv, ...Object.entries(flags).flat()], context)
+  await server.train(3)
+  expect(await serving).toBe(0)
+  // Too few groups for any entry but the last.
+  expect(out().match(/"event":"metrics"/g)).toHaveLength(1)
+  const log = JSON.parse(readFileSync(join(directory, "log.jsonl"), "utf8")) as {
+    tables: { name: string; rows: unknown[] }[]
+  }
+  expect(log.tables).toMatchObject([{ name: "mine_0_train/rollouts" }])
+  expect(log.tables[0]?.rows).toHaveLength(4)
+  const [group] = readFileSync(join(directory, "kept.jsonl"), "utf8").split("\n")
+  expect(JSON.parse(group ?? "")).toMatchObject({ messages: [[{ role: "user" }], [{ role: "user" }]] })
+})
+
 test("serve wants servers that tell token ids, and says what the server is; evaluate takes any", async () => {
   const stub = await createModelStub({ dialect: "vllm" })
   onTestFinished(() => stub.close())

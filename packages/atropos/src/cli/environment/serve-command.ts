@@ -8,6 +8,7 @@ import { createLogListener } from "../../environment/serve/log-listener.ts"
 import type { RunListener } from "../../environment/serve/run-listener.ts"
 import { RunMetrics } from "../../environment/serve/run-metrics.ts"
 import { serve } from "../../environment/serve/serve.ts"
+import { describeSummary } from "../../environment/serve/summary.ts"
 import { StepLogger } from "../../environment/serve/step-logger.ts"
 import { TrajectoryClient } from "../../protocol/trajectory-client.ts"
 import type { CommandContext } from "../command.ts"
@@ -77,7 +78,7 @@ async function serveWith(
   progress.end()
   steps.flush()
   if (configuration.run.json) context.stdout(`${JSON.stringify({ event: "summary", ...summary })}\n`)
-  else logger.info("summary", { ...summary })
+  else context.stdout(`${describeSummary(summary)}\n`)
   return 0
 }
 

@@ -33,7 +33,7 @@ export interface RegisterOptions {
 /** Registers, waiting for the server and for the trainer's start as long as it takes. */
 export async function register(options: RegisterOptions): Promise<Registration> {
   const { client, config, name, signal, logger, pollMs = 1000 } = options
-  const retry = { signal, logger, what: `registering at ${config.rolloutServerUrl}` }
+  const retry = { signal, logger, what: `registering at ${withoutSecrets(config.rolloutServerUrl)}` }
   for (let asked = 0; ; asked++) {
     const answer = await untilItWorks(
       () =>
@@ -79,4 +79,13 @@ function checkSizes(config: EnvironmentConfig, batchSize: number): void {
       `group_size ${config.groupSize} is larger than the trainer's batch_size ${batchSize}: such a group fits into no batch; lower --env.group_size`,
     )
   }
+}
+
+/** The address without the token that may stand in it. */
+function withoutSecrets(address: string): string {
+  if (!URL.canParse(address)) return address
+  const url = new URL(address)
+  url.username = ""
+  url.password = ""
+  return url.href
 }

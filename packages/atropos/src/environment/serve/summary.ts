@@ -67,3 +67,30 @@ export class RunCounter implements RunListener {
     }
   }
 }
+
+/** The summary in a sentence or two. */
+export function describeSummary({
+  end,
+  step,
+  items,
+  groupsSent,
+  groupsDropped,
+  rollouts,
+  rolloutsFailed,
+}: RunSummary): string {
+  const ends: Readonly<Record<RunEnd, string>> = {
+    steps: "all steps done",
+    exhausted: "no more items",
+    stopped: "stopped",
+    failed: "given up",
+  }
+  return (
+    `${ends[end]} at step ${step}: ${items.taken} items taken, ${items.sent} sent, ${items.dropped} dropped, ${items.unfinished} unfinished; ` +
+    `${groupsSent} groups sent${listed("dropped", groupsDropped)}; ${rollouts} rollouts${listed("failed", rolloutsFailed)}`
+  )
+}
+
+function listed(what: string, counts: Readonly<Record<string, number>>): string {
+  const parts = Object.entries(counts).map(([reason, count]) => `${count} ${reason}`)
+  return parts.length === 0 ? "" : `, ${what}: ${parts.join(", ")}`
+}

@@ -1,0 +1,80 @@
+import { expect, test } from "vitest"
+
+import { HuggingFaceTokenizer } from "../chat/tokenizers/hugging-face-tokenizer.ts"
+import { stubTokenizerFiles } from "../inference/stub/tokenizer/stub-tokenizer.ts"
+import { createStubTokenizer } from "../inference/stub/tokenizer/stub-tokenizer.ts"
+import type { Tokenizer } from "../chat/tokenizer.ts"
+import { environmentConfig, type EnvironmentConfig } from "./config/environment-config.ts"
+import { createRandom } from "./random.ts"
+import { createSessionFactory } from "./session-factory.ts"
+import { ScriptedPolicy } from "./testing/scripted-policy.ts"
+import type { Session } from "../inference/session/session.ts"
+
+/** A template that shows earlier answers without their thoughts, as many reasoning models' do. */
+const forgetful = `{% for message in messages %}<|im_start|>{{ message.role }}
+{% if message.role == "assistant" and not loop.last %}{{ message.content.split("</think>")[-1] }}{% else %}{{ message.content }}{% endif %}<|im_end|>
+{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
+{% endif %}`
+
+function forgetfulTokenizer(): Tokenizer {
+  const config = JSON.parse(stubTokenizerFiles["tokenizer_config.json"] ?? "{}") as object
+  const files = {
+    ...stubTokenizerFiles,
+    "tokenizer_config.json": JSON.stringify({ ...config, chat_template: forgetful }),
+  }
+  return new HuggingFaceTokenizer("forgetful", files)
+}
+
+function open(config: Partial<EnvironmentConfig>, answer: string, tokenizer = createStubTokenizer()): Session {
+  const openSession = createSessionFactory({
+    policy: new ScriptedPolicy({ tokenizer, answer: () => answer }),
+    tokenizer,
+    config: environmentConfig.parse(config),
+    maxTokenLen: () => -1,
+  })
+  return openSession({ agent: "policy", split: "train", signal: new AbortController().signal, random: createRandom(1) })
+}
+
+const user = (content: string) => ({ role: "user", content })
+
+test("history keep goes on where the template drops a thought; template begins a new sequence", async () => {
+  for (const [history, sequences] of [
+    ["template", 2],
+    ["keep", 1],
+  ] as const) {
+    const session = open({ history }, "<think>hm</think>yes", forgetfulTokenizer())
+    const { message } = await session.chat([user("one?")])
+    await session.chat([user("one?"), message, user("two?")])
+    expect([history, session.sequences().length]).toEqual([history, sequences])
+  }
+})
+
+test("shared_answers each trains a shared answer in every sequence that holds it", async () => {
+  for (const [sharedAnswers, trainedSequences] of [
+    ["once", 1],
+    ["each", 2],
+  ] as const) {
+    const session = open({ sharedAnswers }, "yes")
+    const first = await session.chat([user("one?")])
+    for (const next of ["two?", "three?"]) await session.chat([user("one?"), first.message, user(next)])
+    const sequences = session.sequences()
+    expect(sequences).toHaveLength(2)
+    const trained = sequences.filter(({ answers, masks }) => {
+      const span = answers.find(({ answer }) => answer === first.index)
+      return span !== undefined && masks[span.start] !== -100
+    })
+    expect([sharedAnswers, trained.length]).toEqual([sharedAnswers, trainedSequences])
+  }
+})
+
+test("tool_call_format says how calls are written", async () => {
+  const tools = [{ type: "function" as const, function: { name: "add", parameters: {} } }]
+  const hermes = `<tool_call>\n{"name": "add", "arguments": {"a": 1}}\n</tool_call>`
+  const calls = async (toolCallFormat: string): Promise<unknown> => {
+    const { message } = await open({ toolCallFormat }, hermes).chat([user("add")], { tools })
+    return message["tool_calls"]
+  }
+  expect(await calls("hermes")).toMatchObject([{ function: { name: "add" } }])
+  expect(await calls("mistral")).toBeUndefined()
+  expect(() => open({ toolCallFormat: "hermez" }, "")).toThrow(/takes hermes, .*received "hermez"/)
+})
