@@ -23,6 +23,7 @@ it(`a store killed at ${rounds} random moments keeps all that it acknowledged, i
     const ready = Promise.withResolvers<void>()
     const exited = once(child, "exit")
     const lines = createInterface(child.stdout)
+    const heard = once(lines, "close")
     lines.on("line", (line) => {
       const [word, number] = line.split(" ")
       if (word === "found") {
@@ -37,7 +38,8 @@ it(`a store killed at ${rounds} random moments keeps all that it acknowledged, i
     // The moment of the kill is what this test varies; nothing is waited for.
     await delay(Math.random() * 400)
     child.kill("SIGKILL")
-    await Promise.all([exited, once(lines, "close")])
+    await Promise.all([exited, heard])
+    expect(complaint, `round ${round}`).toBe("")
   }
   expect(acknowledged).toBeGreaterThan(rounds)
   rmSync(directory, { recursive: true })

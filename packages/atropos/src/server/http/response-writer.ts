@@ -6,13 +6,13 @@ const windowBytes = 4 * 1024 * 1024
 /** Writes a long answer at the pace of its reader; one that takes nothing for too long is cut. */
 export class ResponseWriter {
   readonly #response: ServerResponse
-  readonly #stallMs: number
   readonly #signal: AbortSignal | undefined
 
   constructor(response: ServerResponse, stallMs: number, signal?: AbortSignal) {
     this.#response = response
-    this.#stallMs = stallMs
     this.#signal = signal
+    // The connection's own timer knows how much of a write is still queued: a slow reader is not a stalled one.
+    response.setTimeout(stallMs, () => this.cut())
     // A connection that breaks is seen by whoever waits; without a listener it would end the process.
     response.on("error", () => {})
   }
@@ -45,7 +45,6 @@ export class ResponseWriter {
   #waitFor(event: "drain" | "finish"): Promise<boolean> {
     return new Promise((resolve) => {
       const settle = (result: boolean): void => {
-        clearTimeout(timer)
         this.#response.off(event, succeed).off("close", fail)
         this.#signal?.removeEventListener("abort", fail)
         if (!result) this.cut()
@@ -53,7 +52,6 @@ export class ResponseWriter {
       }
       const succeed = (): void => settle(true)
       const fail = (): void => settle(false)
-      const timer = setTimeout(fail, this.#stallMs)
       this.#response.once(event, succeed).once("close", fail)
       this.#signal?.addEventListener("abort", fail, { once: true })
     })
