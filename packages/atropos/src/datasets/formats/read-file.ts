@@ -1,3 +1,4 @@
+import { isAtroposError } from "../../runtime/errors.ts"
 import { readCsv } from "./csv.ts"
 import { readJson } from "./json.ts"
 import { readJsonLines } from "./jsonl.ts"
@@ -17,10 +18,15 @@ export function isDataFile(file: string): boolean {
 }
 
 /** Rows of a file in the format its name tells; a row that cannot be read comes as the error that says why. */
-export function readFileRows(file: string, field?: string): AsyncGenerator<PlacedRow | Error> {
+export async function* readFileRows(file: string, field?: string): AsyncGenerator<PlacedRow | Error> {
   const reader = readers.find(([pattern]) => pattern.test(file))?.[1]
   if (reader === undefined) {
     throw brokenData(file, undefined, "not a data file; known are .jsonl, .json, .csv, .tsv (also .gz) and .parquet")
   }
-  return reader(file, field)
+  try {
+    yield* reader(file, field)
+  } catch (error) {
+    if (isAtroposError(error)) throw error
+    throw brokenData(file, undefined, error instanceof Error ? error.message : "not readable", error)
+  }
 }
