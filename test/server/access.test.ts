@@ -74,6 +74,10 @@ describe("web pages", () => {
     })
     expect([status, headers["access-control-allow-origin"]]).toEqual([200, "https://my.example"])
     expect((await server.get("/status", { headers: { origin: "https://other.example" } })).status).toBe(403)
+    await server.push(1, { ballast: 2000 })
+    const cached = await server.get("/latest_example", { headers: { origin: "https://my.example" } })
+    expect(cached.headers["access-control-allow-origin"]).toBe("https://my.example")
+    expect(cached.headers.vary).toContain("accept-encoding")
   })
 })
 

@@ -167,6 +167,20 @@ describe("connections", () => {
   })
 })
 
+test("OpenAPI says of integers no more than is so, and takes no batch to be shown", async () => {
+  const server = await ServerUnderTest.start()
+  const { text, json } = await server.get("/openapi.json")
+  expect(text).not.toContain("9007199254740991")
+  expect(
+    json.paths["/register"].post.requestBody.content["application/json"].schema.properties.batch_size,
+  ).toMatchObject({
+    type: "integer",
+    minimum: 1,
+  })
+  expect((await server.get("/docs")).text).toContain("<html")
+  expect((await server.get("/docs/static/swagger-ui.css")).status).toBe(200)
+})
+
 test("what is no path, or no request at all, is answered in JSON", async () => {
   const server = await ServerUnderTest.start()
   expect((await server.get("/%ff")).json.detail).toEqual(expect.any(String))

@@ -45,7 +45,13 @@ function sendText(
   const body = Buffer.from(text)
   void reply.code(status).header("content-type", contentType)
   if (body.length < leastCompressedBytes) return reply.send(body)
-  void reply.header("vary", "accept-encoding")
+  varyByEncoding(reply)
   if (!acceptsGzip(request)) return reply.send(body)
   return reply.header("content-encoding", "gzip").send(gzipSync(body, { level: 1 }))
+}
+
+/** Says to caches that the answer depends on what the client accepts, beside what was said before. */
+export function varyByEncoding(reply: FastifyReply): void {
+  const before = reply.getHeader("vary")
+  void reply.header("vary", before === undefined ? "accept-encoding" : `${String(before)}, accept-encoding`)
 }

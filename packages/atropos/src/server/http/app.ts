@@ -78,7 +78,7 @@ function answerUnknownCalls(app: FastifyInstance): void {
 function answerFailures(app: FastifyInstance, { logger, metrics }: ServerContext): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
     if (isAtroposError(error)) {
-      metrics.storeFailed(error.code)
+      metrics.failed(error.code)
       logger.error("a call failed", { route: request.routeOptions.url, code: error.code, error: error.message })
       if (error.code === "store-full") return sendFault(request, reply, 507, error.message)
       return sendFault(request, reply.header("retry-after", "1"), 503, error.message)

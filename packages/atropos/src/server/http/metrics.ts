@@ -17,7 +17,7 @@ export class ServerMetrics {
   readonly #delivered: Counter
   readonly #staleness: Histogram
   readonly #requests: Histogram<"method" | "route" | "status">
-  readonly #storeFailures: Counter<"code">
+  readonly #failedCalls: Counter<"code">
   readonly #dropped: Counter
   readonly #cut: Counter
 
@@ -52,9 +52,9 @@ export class ServerMetrics {
       labelNames: ["reason"],
       registers,
     })
-    this.#storeFailures = new Counter({
-      name: "atropos_store_failures_total",
-      help: "Calls that failed because the store did, by error code",
+    this.#failedCalls = new Counter({
+      name: "atropos_failed_calls_total",
+      help: "Calls that failed through no fault of the caller, by error code",
       labelNames: ["code"],
       registers,
     })
@@ -111,8 +111,8 @@ export class ServerMetrics {
     this.#cut.inc()
   }
 
-  storeFailed(code: string): void {
-    this.#storeFailures.inc({ code })
+  failed(code: string): void {
+    this.#failedCalls.inc({ code })
   }
 
   connectionDropped(): void {

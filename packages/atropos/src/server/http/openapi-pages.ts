@@ -34,6 +34,15 @@ export async function createOpenApiPages(routes: readonly DescribedRoute[]): Pro
 }
 
 function toJsonSchema(schema: z.ZodType): Record<string, unknown> {
-  const { $schema: _, ...json } = z.toJSONSchema(schema, { io: "input" })
+  const { $schema: _, ...json } = z.toJSONSchema(schema, {
+    io: "input",
+    override: ({ jsonSchema }) => dropDoubleBounds(jsonSchema),
+  })
   return json
+}
+
+/** Our integers may be of any size: bounds that only say what a double holds are not meant. */
+function dropDoubleBounds(schema: { minimum?: unknown; maximum?: unknown }): void {
+  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
 }

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from "fastify"
 
 import { type Frame, stitchedLength, stitchGzip, stitchIdentity } from "../bytes/stitch/stitch.ts"
 import type { Payload, Store } from "../stores/store.ts"
-import { acceptsGzip, leastCompressedBytes } from "./answers.ts"
+import { acceptsGzip, leastCompressedBytes, varyByEncoding } from "./answers.ts"
 import { ResponseWriter } from "./response-writer.ts"
 
 export interface GroupsAnswer {
@@ -41,12 +41,12 @@ export async function sendGroups(request: FastifyRequest, reply: FastifyReply, a
   const isWhole = first.length === ids.length
   const segmentBytes = isWhole ? first.map(({ segment }) => segment.length) : answer.segmentBytes
   const response = reply.raw
+  varyByEncoding(reply)
   reply.hijack()
   for (const [name, value] of Object.entries(reply.getHeaders())) {
     if (value !== undefined) response.setHeader(name, value)
   }
   response.setHeader("content-type", "application/json")
-  response.setHeader("vary", "accept-encoding")
   if (compressed) response.setHeader("content-encoding", "gzip")
   if (!compressed && isWhole) response.setHeader("content-length", jsonBytes)
   if (compressed && segmentBytes !== undefined) {
