@@ -1,0 +1,290 @@
+import { readFileSync } from "node:fs"
+
+import { describe, expect, test } from "vitest"
+
+import { createChatTemplate } from "../../chat/chat-template.ts"
+import { HuggingFaceTokenizer } from "../../chat/tokenizers/hugging-face-tokenizer.ts"
+import { loadTokenizer } from "../../chat/tokenizers/load-tokenizer.ts"
+import type { ChatCompletion } from "../inference-server.ts"
+import { createAnswerParser } from "./answer-parser.ts"
+import { openSession } from "./recorded-session.ts"
+import { openScriptedSession, type ScriptedSample } from "./session-fixture.ts"
+
+const vectors = new URL("../../../../../conformance/vectors/tokenizers/", import.meta.url).pathname
+const tokenizer = await loadTokenizer(`${vectors}mini`)
+const end = tokenizer.tokenToId("<|end|>") ?? 0
+const sampleOf = (text: string): ScriptedSample => ({ ids: [...tokenizer.encode(text), end] })
+const user = (content: string) => ({ role: "user", content })
+
+describe("chat", () => {
+  test("goes on from the sampled tokens, with what the template adds after them", async () => {
+    const { session, asked } = openScriptedSession({ tokenizer }, (_, call) => [sampleOf(call === 0 ? "Hello" : "Bye")])
+    const first = await session.chat([user("Hi")])
+    expect(first.message).toEqual({ role: "assistant", content: "Hello" })
+    await session.chat([user("Hi"), first.message, user("Go")])
+    expect(asked[1]).toEqual([
+      ...(asked[0] ?? []),
+      ...first.tokenIds,
+      ...tokenizer.encode("\n<|start|>user\nGo<|end|>\n<|start|>assistant\n"),
+    ])
+    const [sequence, ...others] = session.sequences()
+    expect(others).toEqual([])
+    expect(tokenizer.decode(sequence?.masks.filter((id) => id !== -100) ?? [])).toBe("Hello<|end|>Bye<|end|>")
+    expect(sequence?.messages?.map(({ content }) => content)).toEqual(["Hi", "Hello", "Go", "Bye"])
+    expect(session.counts).toEqual({ calls: 2, extends: 1, fidelity: { exact: 1 }, branches: 0, reasons: {} })
+  })
+
+  test("keeps the weights' versions at the tokens that they sampled", async () => {
+    const { session } = openScriptedSession({ tokenizer }, (_, call) => [
+      {
+        ids: [5, 6, 7],
+        versions: [
+          { version: call, start: 0, end: 2 },
+          { version: call + 1, start: 2, end: 3 },
+        ],
+      },
+    ])
+    const first = await session.chat([user("Hi")])
+    await session.chat([user("Hi"), first.message, user("Go")])
+    const [{ versions, answers } = { versions: [], answers: [] }] = session.sequences()
+    const [one = { start: 0 }, two = { start: 0 }] = answers
+    expect(versions).toEqual([
+      { version: 0, start: one.start, end: one.start + 2 },
+      { version: 1, start: one.start + 2, end: one.start + 3 },
+      { version: 1, start: two.start, end: two.start + 2 },
+      { version: 2, start: two.start + 2, end: two.start + 3 },
+    ])
+  })
+
+  test("counts branches by their reason", async () => {
+    const { session } = openScriptedSession({ tokenizer }, () => [sampleOf("four")])
+    await session.chat([user("2+2?")])
+    await session.chat([user("2+2?"), { role: "assistant", content: "five" }, user("sure?")])
+    await session.chat([user("Something else")])
+    expect(session.counts).toMatchObject({ branches: 2, reasons: { "message-edited": 1, "new-conversation": 1 } })
+    expect(session.sequences()).toHaveLength(3)
+  })
+
+  test("gives the calls that the model wrote, and finds its own message again when they come back", async () => {
+    const text = 'Let me see.<tool_call>\n{"name":"add","arguments":{"a":1.0}}\n</tool_call>'
+    const { session, outcomes } = openScriptedSession(
+      { tokenizer, parser: createAnswerParser({ toolCallFormat: "hermes", newCallId: () => "call_1" }) },
+      () => [sampleOf(text)],
+    )
+    const tools = [{ type: "function", function: { name: "add", parameters: {} } }]
+    const answer = await session.chat([user("1+1")], { tools })
+    expect(answer.finishReason).toBe("tool_calls")
+    const [call] = answer.message.tool_calls ?? []
+    expect(call).toEqual({ id: "call_1", type: "function", function: { name: "add", arguments: '{"a":1.0}' } })
+    const echo = { ...answer.message, tool_calls: [{ ...call, function: { name: "add", arguments: '{ "a": 1.0 }' } }] }
+    await session.chat([user("1+1"), echo, { role: "tool", tool_call_id: "call_1", content: "2" }], { tools })
+    expect(outcomes[1]).toMatchObject({ outcome: "extend", fidelity: "exact" })
+  })
+
+  test("takes a call that was cut off for text, and keeps that it was cut", async () => {
+    const { session } = openScriptedSession(
+      { tokenizer, parser: createAnswerParser({ toolCallFormat: "hermes" }) },
+      () => [{ ids: tokenizer.encode('<tool_call>{"name": "add", "argum'), finishReason: "length" }],
+    )
+    const answer = await session.chat([user("1+1")], { tools: [{ type: "function", function: { name: "add" } }] })
+    expect(answer.finishReason).toBe("length")
+    expect(answer.message).toEqual({ role: "assistant", content: '<tool_call>{"name": "add", "argum' })
+  })
+
+  test("hands a thought out in a field of its own when asked to", async () => {
+    const { session } = openScriptedSession({ tokenizer, parser: createAnswerParser({ splitThoughts: true }) }, () => [
+      sampleOf("<think>\nhm\n</think>\n\nYes"),
+    ])
+    const { message } = await session.chat([user("q")])
+    expect(message).toEqual({ role: "assistant", content: "Yes", reasoning_content: "hm" })
+  })
+
+  test("does not hand out what a stop string cut away, but keeps its tokens", async () => {
+    const { session } = openScriptedSession({ tokenizer }, () => [
+      { ids: tokenizer.encode("one\nSTOP"), text: "one\n" },
+    ])
+    const answer = await session.chat([user("q")], { stop: ["STOP"] })
+    expect(answer.message.content).toBe("one\n")
+    expect(tokenizer.decode(answer.tokenIds)).toBe("one\nSTOP")
+  })
+
+  test("fails when the template refuses, and has recorded nothing", async () => {
+    const template = createChatTemplate(tokenizer, {
+      template: "{{ raise_exception('no') if messages | length > 1 }}x",
+    })
+    const { session, asked } = openScriptedSession({ tokenizer, template }, () => [sampleOf("a")])
+    const { message } = await session.chat([user("q")])
+    await expect(session.chat([user("q"), message, user("r")])).rejects.toMatchObject({ code: "template-refused" })
+    expect(asked).toHaveLength(1)
+    expect(session.sequences()).toHaveLength(1)
+  })
+
+  test("lets calls run side by side: each is recorded whole, ordered by when it was made", async () => {
+    const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const { session } = openScriptedSession({ tokenizer }, async (_, call) => {
+      await gates[call]?.promise
+      return [sampleOf(`answer ${call}`)]
+    })
+    gates[0]?.resolve()
+    const { message } = await session.chat([user("q")])
+    const slow = session.chat([user("q"), message, user("first")])
+    const quick = session.chat([user("q"), message, user("second")])
+    gates[2]?.resolve()
+    expect((await quick).index).toBe(1)
+    gates[1]?.resolve()
+    expect((await slow).index).toBe(2)
+    const texts = session.sequences().map(({ masks }) => tokenizer.decode(masks.filter((id) => id !== -100)))
+    expect(texts).toEqual(["answer 0<|end|>answer 1<|end|>", "answer 2<|end|>"])
+  })
+})
+
+describe("samples", () => {
+  test.each([
+    ["fewer logprobs than tokens", { ids: [5, 6], logprobs: [-1] }, "logprobs-missing"],
+    ["more logprobs than tokens", { ids: [5], logprobs: [-1, -1] }, "logprobs-missing"],
+    ["a logprob that is no number", { ids: [5], logprobs: [Number.NaN] }, "logprobs-missing"],
+    ["an aborted answer", { ids: [5], finishReason: "abort" as const }, "inference-aborted"],
+  ])("are refused with %s", async (_what, sample, code) => {
+    const { session } = openScriptedSession({ tokenizer }, () => [sample])
+    await expect(session.chat([user("q")])).rejects.toMatchObject({ code })
+    expect(session.sequences()).toEqual([])
+  })
+
+  test("of one call are sequences of their own", async () => {
+    const { session } = openScriptedSession({ tokenizer }, () => [sampleOf("a"), sampleOf("a"), sampleOf("b")])
+    const answers = await session.chatChoices([user("q")], 3)
+    expect(answers.map(({ index }) => index)).toEqual([0, 1, 2])
+    expect(session.sequences()).toHaveLength(3)
+    expect(session.counts.calls).toBe(1)
+  })
+
+  test("are refused when there are fewer than asked for", async () => {
+    const { session } = openScriptedSession({ tokenizer }, () => [sampleOf("a")])
+    await expect(session.chatChoices([user("q")], 2)).rejects.toMatchObject({ code: "inference-answer" })
+  })
+})
+
+describe("complete", () => {
+  test("goes on from the completion whose text the prompt begins with", async () => {
+    const { session, asked } = openScriptedSession({ tokenizer }, (_, call) => [
+      { ids: tokenizer.encode(call === 0 ? " a time" : " was") },
+    ])
+    await session.complete("Once upon")
+    await session.complete("Once upon a time there")
+    expect(asked[1]).toEqual(["Once upon", " a time", " there"].flatMap((text) => tokenizer.encode(text)))
+    const [sequence, ...others] = session.sequences()
+    expect(others).toEqual([])
+    expect(tokenizer.decode(sequence?.masks.filter((id) => id !== -100) ?? [])).toBe(" a time was")
+    expect(sequence?.messages).toBeUndefined()
+  })
+
+  test("takes ids, and goes on from those too", async () => {
+    const { session, asked } = openScriptedSession({ tokenizer }, () => [{ ids: [7, 8] }])
+    await session.complete([1, 2, 3])
+    await session.complete([1, 2, 3, 7, 8, 9])
+    expect(asked[1]).toEqual([1, 2, 3, 7, 8, 9])
+    expect(session.sequences().map(({ masks }) => masks)).toEqual([[-100, -100, -100, 7, 8, -100, 7, 8]])
+  })
+})
+
+describe("a session", () => {
+  test("trains on each answer by itself when asked to", async () => {
+    const { session } = openScriptedSession({ tokenizer }, (_, call) => [{ ids: [call + 5] }])
+    const { message } = await session.chat([user("q")])
+    await session.chat([user("q"), message, user("r")])
+    expect(session.sequences({ per: "answer" }).map(({ masks }) => masks.filter((id) => id !== -100))).toEqual([
+      [5],
+      [6],
+    ])
+  })
+
+  test("refuses calls once it is closed, ends those that wait, and still tells its record", async () => {
+    let session
+    let waiting
+    {
+      await using opened = openSession({
+        tokenizer,
+        maxTokens: 5,
+        server: {
+          name: "slow",
+          completeTokens: (_prompt, _sampling, options) =>
+            new Promise((_resolve, reject) => {
+              options?.signal?.addEventListener("abort", () => reject(options.signal?.reason as Error))
+            }),
+        },
+      })
+      session = opened
+      waiting = opened.chat([user("q")])
+    }
+    await expect(waiting).rejects.toMatchObject({ code: "session-closed" })
+    await expect(session.chat([user("q")])).rejects.toMatchObject({ code: "session-closed" })
+    expect(session.sequences()).toEqual([])
+    await session.close()
+  })
+
+  test("says when a prompt leaves no room for an answer", async () => {
+    const { session } = openScriptedSession({ tokenizer, contextTokens: 3 }, () => [])
+    await expect(session.chat([user("long enough")])).rejects.toMatchObject({ code: "no-room" })
+  })
+
+  test("names what is wrong with a message", async () => {
+    const { session } = openScriptedSession({ tokenizer }, () => [])
+    await expect(session.chat([])).rejects.toMatchObject({ code: "bad-option" })
+    const broken = { role: "assistant", tool_calls: [{ name: "f" }] } as never
+    await expect(session.chat([user("q"), broken])).rejects.toThrow(/tool_calls of message 1 must be a list/)
+  })
+
+  test("without a chat template serves raw prompts only", async () => {
+    const bare = new HuggingFaceTokenizer("bare", {
+      "tokenizer.json": readFileSync(`${vectors}mini/tokenizer.json`, "utf8"),
+    })
+    const { session } = openScriptedSession({ tokenizer: bare }, () => [{ ids: [5] }])
+    await session.complete("x")
+    await expect(session.chat([user("q")])).rejects.toMatchObject({ code: "bad-template" })
+  })
+})
+
+describe("a session with a provider that tells no token ids", () => {
+  const provider = (answers: Partial<ChatCompletion>[]) => ({
+    name: "provider",
+    completeTokens: () => Promise.reject(new Error("no ids")),
+    chat: () => reply(answers),
+    complete: () => reply(answers),
+  })
+  const reply = (answers: Partial<ChatCompletion>[]) =>
+    Promise.resolve({
+      choices: answers.map((answer) => ({
+        text: "",
+        toolCalls: [],
+        finishReason: "stop" as const,
+        versions: [],
+        ...answer,
+      })),
+      logprobsMode: "raw" as const,
+      departures: [],
+      usage: { promptTokens: 0, completionTokens: 0 },
+    })
+
+  test("reads its text with the tokenizer, has no logprobs, and says so", async () => {
+    const session = openSession({ tokenizer, maxTokens: 9, exact: false, server: provider([{ text: "Hello" }]) })
+    const { message } = await session.chat([user("Hi")])
+    await session.chat([user("Hi"), message, user("Go")])
+    expect(session.exact).toBe(false)
+    const [sequence] = session.sequences()
+    expect(sequence).toMatchObject({ exact: false, logprobs: undefined })
+    expect(tokenizer.decode(sequence?.tokens ?? [])).toBe(
+      "<|start|>user\nHi<|end|>\n<|start|>assistant\nHello<|end|>\n<|start|>user\nGo<|end|>\n<|start|>assistant\nHello<|end|>",
+    )
+    expect(tokenizer.decode(sequence?.masks.filter((id) => id !== -100) ?? [])).toBe("Hello<|end|>Hello<|end|>")
+  })
+
+  test("keeps the provider's calls", async () => {
+    const toolCalls = [{ id: "c1", name: "add", arguments: '{"a": 1}' }]
+    const session = openSession({ tokenizer, maxTokens: 9, exact: false, server: provider([{ toolCalls }]) })
+    const { message } = await session.chat([user("Hi")])
+    expect(message.tool_calls?.[0]?.function.name).toBe("add")
+    expect(tokenizer.decode(session.sequences()[0]?.tokens ?? [])).toContain(
+      '<tool_call>{"name": "add", "arguments": {"a": 1}}',
+    )
+  })
+})
