@@ -73,6 +73,17 @@ test("the default evaluation reports the share of full marks, the mean score and
   expect(trial.policy.calls.every(({ split, sampling }) => split === "eval" && sampling.temperature === 0)).toBe(true)
 })
 
+test("a failed rollout of an evaluation is counted and shown, and is no wrong answer", async () => {
+  const trial = await openTrial(addition, {
+    answer: ({ prompt, index }) => (index === 1 ? new Error("away") : solve(prompt)),
+  })
+  const result = await trial.evaluate()
+  expect(result?.metrics).toEqual({ "eval/percent_correct": 1, "eval/mean_score": 1.5, "eval/failed": 1 })
+  expect(result?.samples?.at(-1)).toEqual({ error: "environment: away" })
+  const down = await openTrial(addition, { answer: () => new Error("away") })
+  await expect(down.evaluate()).rejects.toThrow("all 4 rollouts failed, the first at environment: away")
+})
+
 test("an array is walked through shuffled, over and over, and from where a checkpoint left it", async () => {
   const trial = await openTrial(addition, { answer: () => "" })
   const first = []

@@ -7,6 +7,7 @@ import type { EnvironmentClass, ServerDefaults } from "./environment-class.ts"
 import { Environment, type EnvironmentContext } from "./environment.ts"
 import type { TrajectoryGroup } from "./groups/trajectory-group.ts"
 import type { Evaluation, EvaluationResult, EvaluationSample } from "./evaluate/evaluation.ts"
+import { summariseSamples } from "./evaluate/summarise-samples.ts"
 import { createRandom } from "./random.ts"
 import { within } from "./rollouts/rollout-failure.ts"
 import type { Rollout, RolloutResult } from "./rollouts/rollout.ts"
@@ -122,30 +123,19 @@ export function defineEnvironment<Row, Own extends object = object>(
       if (settings === undefined) return undefined
       const sampling = settings.sampling ?? { temperature: 0 }
       const correct = settings.correct ?? ((result: RolloutResult) => result.score >= 1)
-      const ended = await evaluation.run(await this.#load(settings.rows), (row, rollout) =>
-        this.#attempt(row, rollout, sampling),
-      )
-      const samples = ended.map((item): EvaluationSample => {
-        if (item.status === "failed" || item.value.result === undefined) return { score: 0, correct: false }
-        const { answer, result, messages } = item.value
-        return {
+      const items = await evaluation.run(await this.#load(settings.rows), async (row, rollout) => {
+        const { answer, result, messages } = await this.#attempt(row, rollout, sampling)
+        if (result === undefined) return undefined
+        const sample: EvaluationSample = {
           ...(messages === undefined ? {} : { messages }),
-          ...settings.sample?.(item.item, answer, result),
+          ...settings.sample?.(row, answer, result),
           score: result.score,
           correct: correct(result),
           ...(answer === undefined ? {} : { finishReason: answer.finishReason }),
         }
+        return sample
       })
-      const mean = (read: (sample: EvaluationSample) => number): number =>
-        samples.reduce((sum, sample) => sum + read(sample), 0) / Math.max(1, samples.length)
-      return {
-        metrics: {
-          "eval/percent_correct": mean(({ correct: right }) => (right === true ? 1 : 0)),
-          "eval/mean_score": mean(({ score }) => score ?? 0),
-        },
-        samples,
-        generationParameters: { ...sampling },
-      }
+      return summariseSamples(items, { ...sampling })
     }
 
     override examples(): readonly Row[] {

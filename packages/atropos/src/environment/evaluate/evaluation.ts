@@ -22,6 +22,8 @@ export interface EvaluationSample {
 export interface EvaluationResult {
   /** By full name, e.g. `eval/percent_correct`. */
   metrics: Readonly<Record<string, number>>
+  /** Of the metrics that are means, by the same names; printed beside them. */
+  standardErrors?: Readonly<Record<string, number>>
   samples?: readonly EvaluationSample[]
   /** What was sampled with, e.g. `{ temperature: 0.6 }`; written to `metrics.json`. */
   generationParameters?: Readonly<Record<string, unknown>>

@@ -1,6 +1,7 @@
 import type { EnvironmentConfig } from "../config/environment-config.ts"
 import type { Environment } from "../environment.ts"
 import type { Logger } from "../../runtime/logger.ts"
+import { inOwnCode } from "../own-code.ts"
 import type { Random } from "../random.ts"
 import type { OpenSession } from "../rollouts/run-rollout.ts"
 import { runRollout } from "../rollouts/run-rollout.ts"
@@ -68,5 +69,5 @@ export async function runEvaluation<Config extends EnvironmentConfig>(
     return results
   }
   const evaluation: Evaluation<Config> = { config, helpers: environment.helpers, random, signal, logger, step, run }
-  return environment.evaluate(evaluation)
+  return inOwnCode("evaluate", () => environment.evaluate(evaluation))
 }

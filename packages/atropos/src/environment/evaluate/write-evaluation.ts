@@ -49,7 +49,10 @@ export function evaluationTable({ name, seconds, result }: EvaluationReport): st
   const task = `${name}_eval`
   const rows = Object.entries(result.metrics).map(([metric, value]) => {
     const shown = metric.replace(/^eval\//, "").replaceAll("_", " ")
-    return [task, "1", "none", "", shown, /correct|acc/.test(metric) ? "↑" : "", value.toFixed(4), "±", "0.0000"]
+    const sign = /correct|acc/.test(metric) ? "↑" : ""
+    // The original prints 0.0000 for all of them.
+    const error = (result.standardErrors?.[metric] ?? 0).toFixed(4)
+    return [task, "1", "none", "", shown, sign, value.toFixed(4), "±", error]
   })
   const header = ["Groups", "Version", "Filter", "n-shot", "Metric", "", "Value", "", "Stderr"]
   const widths = header.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)))

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest"
+import type { z } from "zod"
 
 import type { TrajectoryClient } from "../../protocol/trajectory-client.ts"
 import { AtroposError } from "../../runtime/errors.ts"
@@ -24,7 +25,7 @@ const accepted = {
 
 async function registerWith(
   script: Script,
-  config: Partial<Parameters<typeof environmentConfig.parse>[0] & object> = {},
+  config: z.input<typeof environmentConfig> = {},
 ): Promise<{ registration: Registration; lines: string[] }> {
   const answers = [...(script.registrations ?? [accepted])]
   const client = {
