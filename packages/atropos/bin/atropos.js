@@ -2,6 +2,7 @@
 // Starts the command from the build when there is one that is newer than the sources, else from source.
 // Plain JavaScript that old Node versions can parse, so that they get a sentence and not a syntax error.
 import { existsSync, readdirSync, statSync } from "node:fs"
+import * as nodeModule from "node:module"
 import { join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
 
@@ -13,6 +14,9 @@ if (major < 22 || (major === 22 && minor < 18)) {
   )
   process.exit(2)
 }
+
+// Compiled code is kept between starts: a server that restarts has to answer within a second.
+nodeModule.enableCompileCache()
 
 const packageRoot = fileURLToPath(new URL("..", import.meta.url))
 const built = join(packageRoot, "dist", "atropos", "src", "cli", "main.js")
