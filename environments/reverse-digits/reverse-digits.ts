@@ -38,7 +38,7 @@ const reverseDigits = defineEnvironment({
     maxTokenLength: digits + 1,
     // So that the mean score of what is sent is that of the policy, also when it is nearly always right.
     ensureScoresAreNotSame: false,
-    tokenizerName: "policy-tokenizer",
+    tokenizerName: "runs/policy-tokenizer",
   },
   servers: { baseUrl: "http://localhost:9001/v1", modelName: "policy", serverType: "vllm" },
   rows: strings.filter((text) => !isHeldOut(text)),

@@ -34,6 +34,7 @@ import { startJax } from "./policy/jax.ts"
 import { forward, type Parameters, toParameters } from "./policy/model.ts"
 import { PolicyClient } from "./policy/policy-client.ts"
 import { encodeWeights } from "./policy/safetensors.ts"
+import { lengthClass } from "./policy/sizes.ts"
 import { createWeights, type Weights } from "./policy/weights.ts"
 
 export const grpoSettings = z.object({
@@ -47,8 +48,8 @@ export const grpoSettings = z.object({
   clip: z.number().positive().default(0.2).describe("how far the ratio may move from 1 before it stops counting"),
   maxGradientNorm: z.number().positive().default(1).describe("longer gradients are scaled down to this norm"),
   microBatchTokens: z.int().min(1).default(8192).describe("tokens that go through the model at once; bounds memory"),
-  checkpointDir: z.string().default("checkpoints").describe("folder for the weights"),
-  saveCheckpointInterval: z.int().min(0).default(0).describe("steps between checkpoints; 0 saves none"),
+  checkpointDir: z.string().default("runs/checkpoints").describe("folder for the weights"),
+  saveCheckpointInterval: z.int().min(0).default(0).describe("steps between checkpoints, and one at the end; 0: none"),
   wandbProject: z.string().default("atropos").describe("project that environments log to"),
   wandbGroup: z.string().default("grpo").describe("group that environments log to"),
 })
@@ -72,6 +73,7 @@ export async function trainGrpo(settings: GrpoSettings, options: GrpoOptions = {
   const server = new TrajectoryClient({ url: settings.rolloutServerUrl, totalTimeoutMs: patienceMs, logger })
   const policy = new PolicyClient({ url: settings.policyUrl, patienceMs, logger })
   let learner: Learner | undefined
+  let saveLast: (() => Promise<void>) | undefined
   try {
     const { weights, version: start } = await policy.getWeights(signal)
     learner = new Learner(weights, settings)
@@ -89,8 +91,13 @@ export async function trainGrpo(settings: GrpoSettings, options: GrpoOptions = {
       const { gradient, metrics } = await learner.gradient(rows)
       const gradientNorm = clipNorm(gradient, settings.maxGradientNorm)
       optimizer.update(weights.flat, gradient)
+      const save = (): Promise<void> => saveCheckpoint(settings.checkpointDir, weights, step)
+      if (settings.saveCheckpointInterval > 0) saveLast = save
       await policy.putWeights({ weights, version: step }, signal)
-      if (isDue(settings.saveCheckpointInterval, step)) await saveCheckpoint(settings.checkpointDir, weights, step)
+      if (isDue(settings.saveCheckpointInterval, step)) {
+        await save()
+        saveLast = undefined
+      }
       // Only now: what a trainer that died had taken is handed out again.
       if (batchId !== undefined) await acknowledge(server, batchId, { logger, signal })
       const ended = performance.now()
@@ -115,6 +122,7 @@ export async function trainGrpo(settings: GrpoSettings, options: GrpoOptions = {
   } catch (error) {
     if (!signal.aborted) throw error
   } finally {
+    await saveLast?.()
     learner?.dispose()
     await server.close()
   }
@@ -276,7 +284,7 @@ export class Learner {
   async gradient(rows: readonly TrainingRow[]): Promise<{ gradient: Weights; metrics: StepMetrics }> {
     const gradient = createWeights(this.#weights.config)
     const { contextLength } = this.#weights.config
-    const positions = Math.min(bucket(Math.max(1, ...rows.map((row) => row.tokens.length - 1))), contextLength)
+    const positions = Math.min(lengthClass(Math.max(1, ...rows.map((row) => row.tokens.length - 1))), contextLength)
     const { batchSize, microBatchTokens } = this.#settings
     const partRows = Math.min(batchSize, Math.max(1, Math.floor(microBatchTokens / positions)))
     const count = rows.reduce((total, row) => total + row.trained.filter(Boolean).length, 0)
@@ -348,13 +356,6 @@ function toInputs(rows: readonly TrainingRow[], rowCount: number, positions: num
     temperature: np.array(temperature, { shape: [rowCount, 1] }),
     count: np.array(Math.max(1, count), { dtype: np.float32 }),
   }
-}
-
-/** The next of 8, 12, 16, 24, 32, …: few different lengths, so that the model is compiled few times. */
-function bucket(length: number): number {
-  let size = 8
-  while (size < length) size = Number.isInteger(Math.log2(size)) ? size * 1.5 : (size / 1.5) * 2
-  return size
 }
 
 // --- The update --------------------------------------------------------------------------------------------------

@@ -32,6 +32,7 @@ export const quickstart: Command<typeof options> = defineCommand({
     if (!isNew)
       throw new AtroposError("bad-option", `--run-dir: ${runDirectory} holds a run already; name a new folder`)
     const display = createDisplay(context.stdout)
+    if (!json) context.stdout("Starting trajectory server, policy, environment and trainer …\n")
     try {
       const report = await runQuickstart({
         seed,
@@ -46,7 +47,10 @@ export const quickstart: Command<typeof options> = defineCommand({
       })
       return report.reached ? targetReached : budgetSpent
     } catch (error) {
-      if (signal.aborted) return interrupted
+      if (signal.aborted) {
+        context.stderr(`stopped; the run is in ${runDirectory}\n`)
+        return interrupted
+      }
       if (!isAtroposError(error, "part-failed")) throw error
       context.stderr(`atropos quickstart: ${error.message}\n`)
       return failed

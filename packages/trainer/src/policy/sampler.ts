@@ -12,6 +12,7 @@ import { decode, forward, toParameters, type KeysAndValues, type Parameters } fr
 import { logSoftmax, pickToken } from "./pick-token.ts"
 import type { Policy, Sample, SampleRequest } from "./policy.ts"
 import { createRandom, deriveSeed, type Random } from "./random.ts"
+import { lengthClass } from "./sizes.ts"
 import type { Weights } from "./weights.ts"
 
 export interface SamplerOptions {
@@ -214,7 +215,7 @@ class Sampler implements Policy {
 
   async #enter(prompts: readonly (readonly Row[])[]): Promise<void> {
     const longest = Math.max(...prompts.map(([row]) => row?.request.prompt.length ?? 0))
-    const length = Math.min(roundUp(longest, 8), this.config.contextLength)
+    const length = Math.min(lengthClass(longest), this.config.contextLength)
     const rows = fit(prompts.length, promptRows)
     const tokens = new Int32Array(rows * length)
     for (const [index, [row]] of prompts.entries()) tokens.set(row?.request.prompt ?? [], index * length)
@@ -331,8 +332,4 @@ const promptRows = [1, 4, 16, 64]
 
 function fit(count: number, sizes: readonly number[]): number {
   return sizes.find((size) => size >= count) ?? count
-}
-
-function roundUp(value: number, step: number): number {
-  return Math.ceil(value / step) * step
 }

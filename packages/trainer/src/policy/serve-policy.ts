@@ -18,7 +18,7 @@ export const policySettings = z.object({
     .string()
     .optional()
     .describe("safetensors file to start from, such as a checkpoint, instead of random ones"),
-  tokenizerDir: z.string().default("policy-tokenizer").describe("folder to write tokenizer.json to"),
+  tokenizerDir: z.string().default("runs/policy-tokenizer").describe("folder to write tokenizer.json to"),
   characters: z.string().min(1).default(plainCharacters).describe("the vocabulary; printable ASCII unless given"),
   layers: z.int().min(1).default(2).describe("transformer blocks"),
   width: z.int().min(2).default(64).describe("size of the residual stream"),

@@ -42,7 +42,7 @@ function report({ reached, reward, heldOut, steps, rollouts, seconds }: ReportEv
   const row = (name: string, before: number, after: number): string =>
     `${name.padEnd(30)} ${before.toFixed(3)} → ${after.toFixed(3)}\n`
   return (
-    `${reached ? "The model has learned the task." : "The target was not reached."}\n` +
+    `${reached ? "Target reached." : "The budget is spent, the target not reached."}\n` +
     row("mean reward", reward.start, reward.end) +
     row("held-out strings, exact", heldOut.before, heldOut.after) +
     `${steps} steps, ${rollouts} rollouts, ${seconds.toFixed(1)} s\n`

@@ -39,6 +39,8 @@ export function trainerCommand({ server, policy }: Addresses, runDirectory: stri
       "num-steps": endless,
       "learning-rate": 3e-3,
       "checkpoint-dir": join(runDirectory, "checkpoints"),
+      // In effect: the weights at the end.
+      "save-checkpoint-interval": endless,
     }),
   ]
 }
