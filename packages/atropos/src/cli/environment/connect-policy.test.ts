@@ -117,10 +117,10 @@ test("env.tokenizer_name is the policy's tokenizer; openai.tokenizer_name one se
 test("timeout bounds a request", async () => {
   const { url, received } = await provider(() => new Promise(() => {}))
   const policy = await connect(["--openai.base_url", url, "--openai.timeout", "1", "--openai.health_check", "false"])
-  await Promise.race([ask(policy).catch(() => {}), expect.poll(() => received.length, { timeout: 5000 }).toBe(2)])
+  await Promise.race([ask(policy).catch(() => {}), expect.poll(() => received.length, { timeout: 15_000 }).toBe(2)])
   // Given up after a second, and tried once more.
   expect(received).toHaveLength(2)
-}, 10_000)
+}, 30_000)
 
 test("num_max_requests_at_once and num_requests_for_eval bound what a server has to do, times the weight", async () => {
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -130,7 +130,7 @@ test("num_max_requests_at_once and num_requests_for_eval bound what a server has
   policy.server.setWeight(0.5)
   const train = Array.from({ length: 6 }, () => ask(policy))
   const evaluation = Array.from({ length: 6 }, () => ask(policy, { split: "eval" }))
-  await expect.poll(() => received.length).toBe(3)
+  await expect.poll(() => received.length, { timeout: 15_000 }).toBe(3)
   expect(policy.server.status()).toMatchObject([{ train: 2, eval: 1 }])
   resolve()
   await Promise.all([...train, ...evaluation])
@@ -205,7 +205,7 @@ test("health_check false never strikes a server off", async () => {
   expect(port).not.toBe("1")
   expect(await unwell([])).toBe("unhealthy")
   expect(await unwell(["--openai.health_check", "false"])).toBe("well")
-}, 10_000)
+}, 30_000)
 
 test("thinking is asked for when switched on, by an effort or by a budget", async () => {
   const { url, received } = await provider()

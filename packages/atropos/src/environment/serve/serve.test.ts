@@ -46,6 +46,11 @@ function start(
   return started
 }
 
+/** As `expect.poll`, with patience for busy machines. */
+function eventually<Value>(read: () => Value): ReturnType<typeof expect.poll<Value>> {
+  return expect.poll(read, { timeout: 15_000, interval: 10 })
+}
+
 /** Resolves when `happens` is true at a status. */
 function whenStatus(happens: (event: Parameters<NonNullable<RunListener["status"]>>[0]) => boolean): {
   listener: RunListener
@@ -124,7 +129,7 @@ test("keeps no more groups in flight than max_num_workers, or as many per server
       answer: () => new Promise(() => {}),
     })
     await server.client.batch()
-    await expect.poll(() => flights.filter((count) => count === most).length).toBeGreaterThan(2)
+    await eventually(() => flights.filter((count) => count === most).length).toBeGreaterThan(2)
     expect(Math.max(...flights)).toBe(most)
     started.stop()
     await started.close()
@@ -145,7 +150,7 @@ test("drops groups of equal scores with the reason, unless told not to", async (
   const answer = (): string => "always the same"
   const picky = start(lengths(), { answer })
   await server.client.batch()
-  await expect.poll(() => picky.policy.calls.length).toBeGreaterThan(12)
+  await eventually(() => picky.policy.calls.length).toBeGreaterThan(12)
   picky.stop()
   expect((await picky.summary).groupsDropped["equal-scores"]).toBeGreaterThan(1)
   expect((await picky.summary).groupsSent).toBe(0)
@@ -168,7 +173,7 @@ test("clamps the generation to what the trainer's limit leaves, and drops what i
   const started = start(lengths({ prompt: (row) => "word ".repeat(row * 6) }))
   const { summary, policy } = started
   await server.client.batch()
-  await expect.poll(() => policy.calls.length).toBeGreaterThan(8)
+  await eventually(() => policy.calls.length).toBeGreaterThan(8)
   started.stop()
   await summary
   for (const { prompt, sampling } of policy.calls) {
@@ -229,7 +234,7 @@ test("STOP_TRAIN begins no group during an evaluation and lets running ones fini
   const training = server.train(5)
   await evaluation.promise
   const before = (await server.client.status()).current_step
-  await expect.poll(async () => (await server.client.status()).queue_size).toBe(0)
+  await eventually(async () => (await server.client.status()).queue_size).toBe(0)
   expect((await server.client.status()).current_step).toBeGreaterThanOrEqual(before)
   expect(begunMeanwhile).toBe(0)
   gate.resolve()
@@ -314,9 +319,9 @@ test("a changed batch size and length limit of the trainer are taken over", asyn
   ]
   start(lengths(), { listeners })
   await server.client.batch()
-  await expect.poll(() => limits.length).toBe(1)
+  await eventually(() => limits.length).toBe(1)
   await server.register({ batch_size: 12, max_token_len: 100 })
-  await expect.poll(() => limits.at(-1)).toEqual([12, 100])
+  await eventually(() => limits.at(-1)).toEqual([12, 100])
 })
 
 test("when told to stop, lets running rollouts finish and sends them", async () => {
@@ -330,7 +335,7 @@ test("when told to stop, lets running rollouts finish and sends them", async () 
     },
   })
   await server.client.batch()
-  await expect.poll(() => started.policy.calls.length).toBe(8)
+  await eventually(() => started.policy.calls.length).toBe(8)
   started.stop()
   gate.resolve()
   const result = await started.summary
@@ -357,7 +362,7 @@ test("what is not finished after shutdown_grace stands in the checkpoint and is 
   })
   await server.train(4)
   await happened
-  await expect.poll(() => hanging.size).toBe(2)
+  await eventually(() => hanging.size).toBe(2)
   first.stop()
   const result = await first.summary
   expect(result.items.unfinished).toBe(2)
