@@ -1,8 +1,5 @@
-import { createWriteStream } from "node:fs"
-import { mkdir, rename, rm, stat } from "node:fs/promises"
+import { mkdir, open, rename, rm, stat } from "node:fs/promises"
 import { dirname } from "node:path"
-import { Readable } from "node:stream"
-import { pipeline } from "node:stream/promises"
 
 import { AtroposError } from "../../runtime/errors.ts"
 import { retry } from "../../runtime/retry.ts"
@@ -78,17 +75,15 @@ async function append(incomplete: string, { url, size, accessToken, fetch, signa
     })
   }
   const resumed = start > 0 && response.status === 206
+  const file = await open(incomplete, resumed ? "a" : "w")
   try {
-    // The body is a web stream; Node's types of it and the platform's differ.
-    const body = Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0])
-    await pipeline(
-      body,
-      createWriteStream(incomplete, { flags: resumed ? "a" : "w" }),
-      signal === undefined ? {} : { signal },
-    )
+    // Piece by piece, so that what came before a cut is kept.
+    for await (const bytes of response.body) await file.appendFile(bytes)
   } catch (error) {
     signal?.throwIfAborted()
     throw cut(url, error)
+  } finally {
+    await file.close()
   }
   const now = (await stat(incomplete)).size
   if (now < size) throw cut(url, new Error(`${now} of ${size} bytes came`))

@@ -61,8 +61,8 @@ it("downloads the files of a split, once", async () => {
 })
 
 it("goes on where a download was cut", async () => {
-  hub.put("someone/texts", "data/train.jsonl", rows(4000))
-  hub.cutDownloads(0)
+  // More than a connection holds in its buffers, so that something has come before the cut.
+  hub.put("someone/texts", "data/train.jsonl", rows(4000, "long ".repeat(400)))
   await texts("someone/texts", { split: "test" })
   hub.cutDownloads(2)
   expect(await texts("someone/texts")).toHaveLength(4000)
