@@ -5,6 +5,7 @@ import { hash } from "node:crypto"
 import { formatRounds, measureRounds, median, type RatioResult } from "./server-bytes/measure.ts"
 import { measureOverHttp } from "./server-bytes/over-http.ts"
 import { createPayload } from "./server-bytes/payload.ts"
+import type { Codec } from "../packages/atropos/src/server/bytes/codec.ts"
 import { prepareGroups } from "../packages/atropos/src/server/bytes/prepare-groups.ts"
 import { createJsCodec } from "../packages/atropos/src/server/bytes/scan/js-codec.ts"
 import { deflateSegment } from "../packages/atropos/src/server/bytes/segment.ts"
@@ -32,6 +33,7 @@ function measureInProcess(spacing: "python" | "compact"): void {
   const { json, gzip } = payload
   const bytes = json.length
   const wasm = createWasmCodec()
+  if (wasm === null) throw new Error("there is no WebAssembly with SIMD here")
   const js = createJsCodec()
   wasm.load(json)
   wasm.scan(0)
@@ -39,7 +41,7 @@ function measureInProcess(spacing: "python" | "compact"): void {
   js.scan(0)
   const canonical = Buffer.from(js.scannedJson())
   const encoded = wasm.encode(canonical).segment.length
-  const prepareWith = (codec: typeof wasm, body: Buffer, isGzip: boolean) => (): void => {
+  const prepareWith = (codec: Codec, body: Buffer, isGzip: boolean) => (): void => {
     const result = prepareGroups({ kind: "one", body, gzip: isGzip, json: true }, limits, codec)
     if (!result.ok) throw new Error(result.refusal.body)
   }
@@ -77,7 +79,7 @@ function measureInProcess(spacing: "python" | "compact"): void {
   against("push, gzip body", 0.5, 0.35)
 }
 
-function scanWith(codec: ReturnType<typeof createWasmCodec>, json: Buffer): void {
+function scanWith(codec: Codec, json: Buffer): void {
   codec.load(json)
   if (codec.scan(0) === null) throw new Error("the scanner left the payload to the exact path")
 }

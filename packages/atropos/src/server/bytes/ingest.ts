@@ -1,8 +1,8 @@
 import { availableParallelism } from "node:os"
+import { createCodec } from "./create-codec.ts"
 import { claimedSize } from "./inflate.ts"
 import { prepareGroups } from "./prepare-groups.ts"
 import type { Ingest, IngestLimits, IngestRequest, IngestResult } from "./prepared-group.ts"
-import { createWasmCodec } from "./wasm/wasm-codec.ts"
 import { WorkerPool } from "./workers/worker-pool.ts"
 
 export interface IngestOptions {
@@ -23,7 +23,7 @@ const inlineBytes = 32 * 1024
 /** What turns bodies into stored groups: small ones at once, large ones in threads that start when needed. */
 export function createIngest(limits: IngestLimits, options: IngestOptions = {}): ThreadedIngest {
   const { workers = Math.min(8, Math.max(1, availableParallelism() - 1)), waitingBytes = 512 * 1024 * 1024 } = options
-  const codec = createWasmCodec()
+  const codec = createCodec()
   const pool = new WorkerPool({ limits, workers, waitingBytes })
   const inlineLimits = { ...limits, inflatedBytes: Math.min(limits.inflatedBytes, inlineBytes) }
 

@@ -28,16 +28,22 @@ export function codeLengths(weights: readonly number[], maxBits: number): number
 function limitLengths(lengths: readonly number[], weights: readonly number[], maxBits: number): number[] {
   const limited = lengths.map((length) => Math.min(length, maxBits))
   const used = limited.map((_, symbol) => symbol).filter((symbol) => (limited[symbol] ?? 0) > 0)
-  const space = (): number => used.reduce((sum, symbol) => sum + 2 ** -(limited[symbol] ?? 0), 0)
   const lightestFirst = used.toSorted((a, b) => (weights[a] ?? 0) - (weights[b] ?? 0))
-  while (space() > 1) {
+  // In units of the shortest piece of code space there is.
+  const sizeOf = (symbol: number): number => 2 ** (maxBits - (limited[symbol] ?? 0))
+  let free = 2 ** maxBits - used.reduce((sum, symbol) => sum + sizeOf(symbol), 0)
+  while (free < 0) {
     const symbol = lightestFirst.find((candidate) => (limited[candidate] ?? 0) < maxBits)
     if (symbol === undefined) throw new RangeError(`${used.length} symbols do not fit into codes of ${maxBits} bits`)
     limited[symbol] = (limited[symbol] ?? 0) + 1
+    free += sizeOf(symbol)
   }
   for (const symbol of lightestFirst.toReversed()) {
     // Deflate wants the code space filled exactly, and what is left over makes common codes shorter.
-    while (space() + 2 ** -(limited[symbol] ?? 0) <= 1) limited[symbol] = (limited[symbol] ?? 0) - 1
+    while (free >= sizeOf(symbol)) {
+      free -= sizeOf(symbol)
+      limited[symbol] = (limited[symbol] ?? 0) - 1
+    }
   }
   return limited
 }

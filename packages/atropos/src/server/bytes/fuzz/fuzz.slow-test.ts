@@ -9,7 +9,7 @@ const runs = Number(process.env["ATROPOS_FUZZ_RUNS"] ?? 10_000)
 const mutationsOfEach = 10
 
 test(`no wrong decision in ${runs * mutationsOfEach} mutations`, () => {
-  const codecs = { wasm: createWasmCodec(), js: createJsCodec() }
+  const codecs = { wasm: createWasmCodec()!, js: createJsCodec() }
   const damages = fc.array(fc.array(mutation, { minLength: 1, maxLength: 4 }), {
     minLength: mutationsOfEach,
     maxLength: mutationsOfEach,

@@ -5,7 +5,7 @@ import { createWasmCodec } from "../wasm/wasm-codec.ts"
 import { findContradiction, isScanned } from "./compare.ts"
 import { groupText, mutate, mutation } from "./mutations.ts"
 
-const codecs = { wasm: createWasmCodec(), js: createJsCodec() }
+const codecs = { wasm: createWasmCodec()!, js: createJsCodec() }
 
 test("the scanners take nothing that the exact path refuses, and make the same JSON of it", () => {
   fc.assert(

@@ -11,9 +11,11 @@ const margin = 384
 /** Bodies of more gzip members are for zlib, which has less to do between them. */
 const maxMembers = 256
 
-/** The codec in WebAssembly, with memory of its own. */
-export function createWasmCodec(): Codec {
-  const { exports, view } = instantiateCodec()
+/** The codec in WebAssembly, with memory of its own; null where there is none. */
+export function createWasmCodec(): Codec | null {
+  const instance = instantiateCodec()
+  if (instance === null) return null
+  const { exports, view } = instance
   const first = exports.buffers + margin
   // The loaded text, and the canonical JSON of the group scanned last.
   let input = first

@@ -4,6 +4,7 @@ import { type FieldKind, groupFields } from "../group-fields.ts"
 
 // What is used of WebAssembly: the types of Node do not declare it without those of browsers.
 declare const WebAssembly: {
+  validate(bytes: Uint8Array): boolean
   Module: new (bytes: Uint8Array) => object
   Instance: new (module: object) => { exports: Record<string, unknown> }
   Global: new () => { value: unknown }
@@ -40,10 +41,11 @@ export interface MemoryView {
   grow(end: number): void
 }
 
-/** A fresh instance with its tables filled. */
-export function instantiateCodec(): { exports: CodecExports; view: MemoryView } {
-  const module = new WebAssembly.Module(readFileSync(new URL("./codec.wasm", import.meta.url)))
-  const raw = new WebAssembly.Instance(module).exports
+/** A fresh instance with its tables filled; null where there is no WebAssembly or it has no SIMD. */
+export function instantiateCodec(): { exports: CodecExports; view: MemoryView } | null {
+  const bytes = readFileSync(new URL("./codec.wasm", import.meta.url))
+  if (!("WebAssembly" in globalThis) || !WebAssembly.validate(bytes)) return null
+  const raw = new WebAssembly.Instance(new WebAssembly.Module(bytes)).exports
   const exports = readExports(raw)
   const { memory } = exports
   const view: MemoryView = {
@@ -138,10 +140,13 @@ function writeShuffles(bytes: Uint8Array, exports: CodecExports): void {
 function writeCodes({ bytes, data }: MemoryView, at: number, table: CodeTable, exports: CodecExports): void {
   const code = (symbol: number): number => table.codes[symbol] ?? 0
   const length = (symbol: number): number => table.lengths[symbol] ?? 0
-  const pack = (value: number, bits: number): number => value + bits * 2 ** 26
+  const pack = (value: number, bits: number): number => (value | (bits << 26)) >>> 0
   for (let second = 0; second < 256; second += 1) {
+    const secondCode = code(second)
+    const secondLength = length(second)
     for (let first = 0; first < 256; first += 1) {
-      const both = pack(code(first) + code(second) * 2 ** length(first), length(first) + length(second))
+      const firstLength = length(first)
+      const both = pack(code(first) + (secondCode << firstLength), firstLength + secondLength)
       data.setUint32(at + exports.pairs + (second * 256 + first) * 4, both, true)
     }
   }

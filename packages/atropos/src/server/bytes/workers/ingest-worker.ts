@@ -1,11 +1,11 @@
 import { parentPort, workerData } from "node:worker_threads"
+import { createCodec } from "../create-codec.ts"
 import { prepareGroups } from "../prepare-groups.ts"
 import type { IngestResult, PreparedGroup } from "../prepared-group.ts"
-import { createWasmCodec } from "../wasm/wasm-codec.ts"
 import type { Job, JobDone, WorkerSetup } from "./messages.ts"
 
 const { limits } = workerData as WorkerSetup
-const codec = createWasmCodec()
+const codec = createCodec()
 
 parentPort?.on("message", (job: Job) => {
   const done = run(job)
