@@ -1,7 +1,9 @@
 import { z } from "zod"
 
 import { AtroposError } from "../runtime/errors.ts"
+import { toSnake } from "../environment/config/keys.ts"
 import { nearest } from "../runtime/nearest.ts"
+import { booleanWords, innermost, readValue, typeName } from "./read-value.ts"
 
 export interface ParsedFlags {
   values: Record<string, unknown>
@@ -44,89 +46,47 @@ function readFlags(schema: z.ZodObject, argv: readonly string[]): ParsedFlags {
     } else {
       const equals = argument.indexOf("=")
       const flag = argument.slice(2, equals === -1 ? undefined : equals)
-      const field = findField(schema, flag)
-      const kind = fieldKind(schema, field.name)
-      if (kind === "boolean") {
-        const inline = equals === -1 ? undefined : argument.slice(equals + 1)
-        const next = argv[index + 1]
-        if (inline === undefined && next !== undefined && booleanWords.has(next)) {
-          index++
-          parsed.values[field.name] = readBoolean(next, flag) !== field.negated
-        } else {
-          parsed.values[field.name] = (inline === undefined ? true : readBoolean(inline, flag)) !== field.negated
-        }
-      } else {
-        const text = equals === -1 ? argv[++index] : argument.slice(equals + 1)
-        if (text === undefined) throw new AtroposError("bad-option", `--${flag} needs a value; see --help`)
-        parsed.values[field.name] = kind === "number" ? readNumber(text, flag) : text
+      const { name, negated } = findField(schema, flag)
+      const field = schema.shape[name] as z.ZodType
+      const next = argv[index + 1]
+      const inline = equals === -1 ? undefined : argument.slice(equals + 1)
+      const isSwitch = innermost(field) instanceof z.ZodBoolean
+      // A switch takes the word after it only when that is a truth value.
+      const takesNext =
+        inline === undefined && next !== undefined && (!isSwitch || booleanWords.has(next.toLowerCase()))
+      if (takesNext) index++
+      const text = inline ?? (takesNext ? next : isSwitch ? "true" : undefined)
+      if (text === undefined) throw new AtroposError("bad-option", `--${flag} needs a value; see --help`)
+      const read = readValue(field, text, "flag")
+      if (!read.ok) {
+        throw new AtroposError("bad-option", `--${flag} ${read.message}, received ${JSON.stringify(text)}; see --help`)
       }
+      parsed.values[name] = negated ? read.value !== true : read.value
     }
   }
   return parsed
 }
 
-const booleanWords = new Map([
-  ["true", true],
-  ["false", false],
-  ["1", true],
-  ["0", false],
-  ["yes", true],
-  ["no", false],
-  ["on", true],
-  ["off", false],
-])
-
-function readBoolean(text: string, flag: string): boolean {
-  const value = booleanWords.get(text.toLowerCase())
-  if (value === undefined) {
-    throw new AtroposError("bad-option", `--${flag} takes true or false, received ${JSON.stringify(text)}`)
-  }
-  return value
-}
-
-function readNumber(text: string, flag: string): number {
-  const value = Number(text)
-  if (text.trim() === "" || Number.isNaN(value)) {
-    throw new AtroposError("bad-option", `--${flag} takes a number, received ${JSON.stringify(text)}`)
-  }
-  return value
-}
-
 function findField(schema: z.ZodObject, flag: string): { name: string; negated: boolean } {
-  const wanted = toCamel(flag)
-  if (wanted in schema.shape) return { name: wanted, negated: false }
-  if (flag.startsWith("no-")) {
-    const positive = toCamel(flag.slice(3))
-    if (positive in schema.shape && fieldKind(schema, positive) === "boolean") return { name: positive, negated: true }
+  const names = new Map(Object.keys(schema.shape).map((name) => [toSnake(name), name]))
+  const name = names.get(toSnake(flag))
+  if (name !== undefined) return { name, negated: false }
+  const positive = flag.startsWith("no-") ? names.get(toSnake(flag.slice(3))) : undefined
+  if (positive !== undefined && innermost(schema.shape[positive] as z.ZodType) instanceof z.ZodBoolean) {
+    return { name: positive, negated: true }
   }
   const near = nearest(flag, Object.keys(schema.shape).map(toKebab))
   throw new AtroposError("bad-option", `unknown flag --${flag}${near === undefined ? "" : `, did you mean --${near}?`}`)
-}
-
-function fieldKind(schema: z.ZodObject, name: string): "boolean" | "number" | "string" {
-  const type = innermost(schema.shape[name] as z.ZodType)
-  if (type instanceof z.ZodBoolean) return "boolean"
-  if (type instanceof z.ZodNumber) return "number"
-  return "string"
-}
-
-function innermost(type: z.ZodType): z.ZodType {
-  let current: z.ZodType = type
-  while (current instanceof z.ZodOptional || current instanceof z.ZodDefault || current instanceof z.ZodNullable) {
-    current = current.unwrap() as z.ZodType
-  }
-  return current
 }
 
 /** The text of `--help`: one line a flag with its description and default. */
 export function describeFlags(schema: z.ZodObject): string {
   const rows = Object.entries(schema.shape).map(([name, type]) => {
     const field = type as z.ZodType
-    const kind = fieldKind(schema, name)
     const standard = field.safeParse(undefined)
     const fallback = standard.success && standard.data !== undefined ? ` (${JSON.stringify(standard.data)})` : ""
-    const inner = innermost(field)
-    const choices = inner instanceof z.ZodEnum ? inner.options.join("|") : kind === "boolean" ? "" : kind
+    const kind = typeName(field)
+    const choices = kind === "bool" ? "" : kind
     return [`  --${toKebab(name)} ${choices}`.trimEnd(), `${field.description ?? ""}${fallback}`] as const
   })
   const width = Math.min(34, Math.max(0, ...rows.map(([left]) => left.length))) + 2
@@ -135,8 +95,4 @@ export function describeFlags(schema: z.ZodObject): string {
 
 export function toKebab(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`).replaceAll("_", "-")
-}
-
-function toCamel(flag: string): string {
-  return flag.replace(/[-_]([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
 }

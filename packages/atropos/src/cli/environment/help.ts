@@ -4,8 +4,7 @@ import { configTopics, environmentConfig } from "../../environment/config/enviro
 import { toSnake } from "../../environment/config/keys.ts"
 import { serverConfig } from "../../environment/config/server-config.ts"
 import type { EnvironmentAbout, ServerDefaults } from "../../environment/environment-class.ts"
-import { innermost } from "./read-value.ts"
-import { z as zod } from "zod"
+import { typeName } from "../read-value.ts"
 import { runOptions } from "./run-options.ts"
 
 export interface FlagHelp {
@@ -84,15 +83,6 @@ function listFields(
       description: type.description ?? "",
     }
   })
-}
-
-function typeName(field: z.ZodType): string {
-  const type = innermost(field)
-  if (type instanceof zod.ZodEnum) return type.options.join("|")
-  if (type instanceof zod.ZodBoolean) return "bool"
-  if (type instanceof zod.ZodNumber) return type.isInt ? "int" : "float"
-  if (type instanceof zod.ZodString) return "text"
-  return "json"
 }
 
 function onlyServer(servers: EnvironmentAbout["servers"]): ServerDefaults {

@@ -1,3 +1,4 @@
+import { booleanWords } from "../read-value.ts"
 import { AtroposError } from "../../runtime/errors.ts"
 import { toSnake } from "../../environment/config/keys.ts"
 
@@ -39,7 +40,7 @@ export function readNamespacedFlags(argv: readonly string[]): { flags: Namespace
       const nextIsValue = next !== undefined && (!next.startsWith("-") || negativeNumber.test(next))
       let text: string | undefined
       if (equals !== -1) text = argument.slice(equals + 1)
-      else if (nextIsValue && (!isSwitch || booleanText.test(next))) {
+      else if (nextIsValue && (!isSwitch || booleanWords.has(next.toLowerCase()))) {
         text = next
         index += 1
       } else if (!isSwitch) {
@@ -54,5 +55,3 @@ export function readNamespacedFlags(argv: readonly string[]): { flags: Namespace
   }
   return { flags, positionals }
 }
-
-const booleanText = /^(true|false|1|0|yes|no|on|off|y|n|t|f)$/i

@@ -7,7 +7,7 @@ import type { EnvironmentAbout, ServerDefaults } from "../../environment/environ
 import { AtroposError } from "../../runtime/errors.ts"
 import { nearest } from "../../runtime/nearest.ts"
 import type { NamespacedFlag } from "./read-namespaced-flags.ts"
-import { readValue } from "./read-value.ts"
+import { readValue } from "../read-value.ts"
 import { fileOptions, runOptions, type RunOptions } from "./run-options.ts"
 
 export interface ConfigurationSources {

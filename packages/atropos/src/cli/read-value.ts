@@ -1,7 +1,7 @@
 import { z } from "zod"
 
 /** Values in files and flags that mean a truth value. */
-const booleanWords: ReadonlyMap<string, boolean> = new Map(
+export const booleanWords: ReadonlyMap<string, boolean> = new Map(
   ["true", "1", "yes", "on", "y", "t"]
     .map((word) => [word, true] as [string, boolean])
     .concat(["false", "0", "no", "off", "n", "f"].map((word) => [word, false])),
@@ -99,6 +99,15 @@ export function describeType(field: z.ZodType): string {
   if (type instanceof z.ZodArray) return `a list as JSON${orNull}`
   if (type instanceof z.ZodObject || type instanceof z.ZodRecord) return `an object as JSON${orNull}`
   return `a value as JSON${orNull}`
+}
+
+/** One word for help: `int`, `float`, `bool`, `text`, `json`, or the words that it takes with `|` between. */
+export function typeName(field: z.ZodType): string {
+  const type = innermost(field)
+  if (type instanceof z.ZodEnum) return type.options.join("|")
+  if (type instanceof z.ZodBoolean) return "bool"
+  if (type instanceof z.ZodNumber) return type.isInt ? "int" : "float"
+  return type instanceof z.ZodString ? "text" : "json"
 }
 
 function bound(value: number | null | undefined): number | undefined {
