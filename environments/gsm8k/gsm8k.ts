@@ -83,6 +83,17 @@ export const gsm8kDefinition: EnvironmentDefinition<Gsm8kRow, DatasetFields> = {
     if (right === undefined) return undefined
     return right ? 1 : split === "eval" ? 0 : -1
   },
+  gold: (row) => `<think>\n${row.answer.split("\n#")[0] ?? ""}\n</think>\nThe answer is \\boxed{${goldAnswer(row)}}.`,
+  examples: [
+    {
+      question: "A shelf has 4 boards with 9 books each. 5 books are lent. How many are left?",
+      answer: "There are 4 * 9 = <<4*9=36>>36 books.\n36 - 5 = <<36-5=31>>31 are left.\n#### 31",
+    },
+    {
+      question: "Ana walks 800 metres each day. How many in 5 days?",
+      answer: "800 * 5 = <<800*5=4000>>4000\n#### 4,000",
+    },
+  ],
   postprocess: (group, _row, { config }) => penaliseLength(group, { maxTokenLength: config.maxTokenLength }),
   evaluation: {
     rows: ({ config, logger }) => environmentRows<Gsm8kRow>(config, "test", { pack: "gsm8k", columns, logger }),
