@@ -1,7 +1,6 @@
 // What the bytes of a push and of a batch cost the trajectory server, each against a baseline of the same run on the
 // same payloads: `node bench/server-bytes.ts`. With `--short` it takes seconds and fails on a gross loss.
 import { gunzipSync } from "node:zlib"
-import { hash } from "node:crypto"
 import { formatRounds, measureRounds, median, type RatioResult } from "./server-bytes/measure.ts"
 import { measureOverHttp } from "./server-bytes/over-http.ts"
 import { createPayload } from "./server-bytes/payload.ts"
@@ -57,7 +56,6 @@ function measureInProcess(spacing: "python" | "compact"): void {
       { name: "scan, JavaScript", bytes, call: () => scanWith(js, json) },
       { name: "encode, wasm", bytes: canonical.length, call: () => wasm.encode(canonical) },
       { name: "encode, zlib level 1", bytes: canonical.length, call: () => deflateSegment(canonical) },
-      { name: "hash of a gzip body", bytes, call: () => hash("sha1", gzip, "base64url") },
       { name: "push, gzip body", bytes, call: prepareWith(wasm, gzip, true) },
       { name: "push, plain body", bytes, call: prepareWith(wasm, json, false) },
     ],

@@ -1,5 +1,5 @@
-import { hash } from "node:crypto"
 import { type Codec, maxFreeFormDepth } from "./codec.ts"
+import { digestBody } from "./digest.ts"
 import { checkGroup } from "./exact/exact-group.ts"
 import { skipSpace } from "./json/json-check.ts"
 import { nextEntry, skipValue } from "./json/json-walk.ts"
@@ -22,7 +22,7 @@ export function prepareGroups(
 ): IngestResult {
   // The reference's clients retry with the same bytes, so the bytes as they came tell a retry.
   const inflated: { text: Uint8Array | null } = { text: null }
-  const digest = hash("sha1", request.body, "base64url")
+  const digest = digestBody(request.body)
   const fastLimit = Math.min(limits.inflatedBytes, maxCodecText)
   const text = readBodyText(request, limits.inflatedBytes, (body) => (inflated.text = codec.inflate(body, fastLimit)))
   if (!text.ok) return text
