@@ -2,7 +2,13 @@ import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
-import { createMemoryStore, createTrajectoryServer, type ScoredGroup, TrajectoryClient } from "atropos-rl"
+import {
+  createMemoryStore,
+  createTrajectoryServer,
+  loadTokenizer,
+  type ScoredGroup,
+  TrajectoryClient,
+} from "atropos-rl"
 import { afterEach, beforeEach, expect, test } from "vitest"
 
 import { grpoSettings, type GrpoSettings, type StepMetrics, trainGrpo } from "./grpo.ts"
@@ -11,7 +17,6 @@ import { decodeWeights } from "./policy/safetensors.ts"
 import { createSampler } from "./policy/sampler.ts"
 import { createPolicyServer } from "./policy/server/policy-server.ts"
 import { drawWeights } from "./policy/weights.ts"
-import { loadTokenizer } from "atropos-rl"
 import { vocabularySize, writeTokenizer } from "./policy/vocabulary.ts"
 
 const config = { vocabularySize: vocabularySize("01"), width: 8, heads: 2, layers: 1, contextLength: 16 }
@@ -101,7 +106,13 @@ test("a batch becomes new weights in the policy, a checkpoint, metrics, and a se
 test("what raises the score becomes likelier", async () => {
   const likelihood = async (): Promise<number> => {
     const [sample] = await policy.sample({
-      ...{ prompt: [4, 6, 5], n: 1, maxTokens: 1, temperature: 0, topP: 1, topK: 0, minP: 0 },
+      prompt: [4, 6, 5],
+      n: 1,
+      maxTokens: 1,
+      temperature: 0,
+      topP: 1,
+      topK: 0,
+      minP: 0,
       stopTokenIds: new Set(),
       alternatives: 8,
     })

@@ -51,6 +51,8 @@ export interface Policy {
   /** Samples being drawn and waiting. */
   readonly load: { running: number; waiting: number }
   sample(request: SampleRequest): Promise<Sample[]>
+  /** After each token of a text, the natural logs of the model's distribution over the next: [position][token id]. */
+  score(tokens: readonly number[]): Promise<Float64Array[]>
   /** Resolves when the weights are in use, which is between two tokens of whatever is being drawn. */
   setWeights(weights: Weights, version: number): Promise<void>
   close(): Promise<void>

@@ -122,6 +122,17 @@ class Sampler implements Policy {
     return Promise.all(samples)
   }
 
+  async score(tokens: readonly number[]): Promise<Float64Array[]> {
+    const length = Math.min(lengthClass(tokens.length), this.config.contextLength)
+    const padded = new Int32Array(length)
+    padded.set(tokens)
+    const output = this.#prefill(tree.ref(this.#parameters), np.array(padded, { shape: [1, length] }))
+    tree.dispose(output.cache)
+    const logits = await read(output.logits)
+    const { vocabularySize } = this.config
+    return tokens.map((_, at) => logSoftmax(logits.subarray(at * vocabularySize, (at + 1) * vocabularySize)))
+  }
+
   setWeights(weights: Weights, version: number): Promise<void> {
     return new Promise((done) => {
       this.#pending.push({ weights, version, done })

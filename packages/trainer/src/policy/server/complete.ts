@@ -68,10 +68,12 @@ export async function complete(request: CompletionRequest, context: CompletionCo
       }),
     ),
   )
+  const promptLogprobs = await scorePrompts(prompts, request.prompt_logprobs, context)
   const choices = prompts.flatMap((prompt, promptIndex) =>
-    (answers[promptIndex] ?? []).map((sample, sampleIndex) =>
-      toChoice(request, context.tokenizer, prompt, sample, promptIndex * n + sampleIndex),
-    ),
+    (answers[promptIndex] ?? []).map((sample, sampleIndex) => ({
+      ...toChoice(request, context.tokenizer, prompt, sample, promptIndex * n + sampleIndex),
+      prompt_logprobs: promptLogprobs?.[promptIndex] ?? null,
+    })),
   )
   const promptTokens = prompts.reduce((total, prompt) => total + prompt.length, 0)
   const completionTokens = answers.flat().reduce((total, sample) => total + sample.tokenIds.length, 0)
@@ -118,6 +120,34 @@ function readPrompts({ prompt }: CompletionRequest, { policy, tokenizer }: Compl
   return prompts
 }
 
+type PromptLogprobs = (Record<string, { logprob: number; rank: number; decoded_token: string }> | null)[]
+
+/** For each token of each prompt its logprob and rank, and those of the likeliest tokens in its place. */
+async function scorePrompts(
+  prompts: readonly number[][],
+  alternatives: number | null | undefined,
+  { policy, tokenizer }: CompletionContext,
+): Promise<PromptLogprobs[] | undefined> {
+  if (alternatives == null) return undefined
+  const scored: PromptLogprobs[] = []
+  for (const prompt of prompts) {
+    const after = await policy.score(prompt)
+    const positions = prompt.slice(1).map((token, index) => {
+      const logprobs = after[index] ?? new Float64Array()
+      const order = [...logprobs.keys()].toSorted((a, b) => (logprobs[b] ?? 0) - (logprobs[a] ?? 0))
+      const told = new Set([token, ...order.slice(0, alternatives === -1 ? order.length : alternatives)])
+      const describe = (id: number): object => ({
+        logprob: logprobs[id] ?? 0,
+        rank: order.indexOf(id) + 1,
+        decoded_token: tokenizer.decode([id]),
+      })
+      return Object.fromEntries(Array.from(told, (id) => [String(id), describe(id)])) as PromptLogprobs[number]
+    })
+    scored.push([null, ...positions])
+  }
+  return scored
+}
+
 function toChoice(
   request: CompletionRequest,
   tokenizer: Tokenizer,
@@ -134,7 +164,6 @@ function toChoice(
     finish_reason: sample.finishReason,
     stop_reason: sample.stopReason === tokenizer.eosTokenId ? null : sample.stopReason,
     token_ids: request.return_token_ids === true ? sample.tokenIds : null,
-    prompt_logprobs: null,
     prompt_token_ids: request.return_token_ids === true ? prompt : null,
     routed_experts: null,
     weight_versions:

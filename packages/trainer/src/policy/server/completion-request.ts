@@ -24,6 +24,7 @@ export const completionRequestSchema = z.looseObject({
   ignore_eos: z.boolean().nullish(),
   min_tokens: z.int().nullish().describe("no end token before so many tokens"),
   logprobs: z.int().nullish().describe("likeliest tokens to report beside the sampled one; 0 is the sampled one only"),
+  prompt_logprobs: z.int().nullish().describe("the same for each token of the prompt, -1 for all tokens"),
   return_token_ids: z.boolean().nullish(),
   return_tokens_as_token_ids: z.boolean().nullish(),
   return_weight_versions: z.boolean().nullish(),
@@ -35,8 +36,7 @@ export const completionRequestSchema = z.looseObject({
 export type CompletionRequest = z.output<typeof completionRequestSchema>
 
 /** Refused rather than ignored: an answer without them would be another one than was asked for. */
-const unsupported =
-  "prompt_logprobs echo logit_bias allowed_token_ids bad_words structured_outputs logprob_token_ids suffix".split(" ")
+const unsupported = "echo logit_bias allowed_token_ids bad_words structured_outputs logprob_token_ids suffix".split(" ")
 
 export function parseCompletionRequest(body: unknown, modelName: string): CompletionRequest {
   const parsed = completionRequestSchema.safeParse(body)
@@ -68,7 +68,7 @@ export function parseCompletionRequest(body: unknown, modelName: string): Comple
       throw new ApiError(400, `the embedded policy does not support ${field}; leave it out or send ${off}`, field)
     }
   }
-  const { n, temperature, top_p: topP, top_k: topK, min_p: minP, max_tokens: maxTokens, logprobs } = request
+  const { n, temperature, top_p: topP, top_k: topK, min_p: minP, max_tokens: maxTokens } = request
   if (n != null && n < 1) refuse("n", "must be at least 1", n)
   if (n != null && n > 16_384) refuse("n", "must be at most 16384", n)
   if (temperature != null && temperature < 0) refuse("temperature", "must be non-negative", temperature)
@@ -76,12 +76,18 @@ export function parseCompletionRequest(body: unknown, modelName: string): Comple
   if (topK != null && topK < -1) refuse("top_k", "must be 0 (disable), or at least 1", topK)
   if (minP != null && (minP < 0 || minP > 1)) refuse("min_p", "must be in [0, 1]", minP)
   if (maxTokens != null && maxTokens < 1) refuse("max_tokens", "must be at least 1", maxTokens)
-  if (logprobs != null && logprobs > 20) {
-    throw new ApiError(
-      400,
-      `Requested sample logprobs of ${logprobs}, which is greater than max allowed: 20 (parameter=logprobs, value=${logprobs})`,
-      "logprobs",
-    )
+  for (const [field, kind] of [
+    ["logprobs", "sample"],
+    ["prompt_logprobs", "prompt"],
+  ] as const) {
+    const value = request[field]
+    if (value == null || value <= 20) continue
+    const words = `Requested ${kind} logprobs of ${value}, which is greater than max allowed: 20 (parameter=${field}, value=${value})`
+    throw new ApiError(400, words, field)
+  }
+  if (request.prompt_logprobs != null && request.stream === true) {
+    const words = "`prompt_logprobs` are not available when `stream=True`. (parameter=prompt_logprobs)"
+    throw new ApiError(400, words, "prompt_logprobs")
   }
   return request
 }

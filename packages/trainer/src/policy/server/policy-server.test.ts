@@ -6,6 +6,7 @@ import { loadTokenizer, type Tokenizer } from "atropos-rl"
 import type { FastifyInstance } from "fastify"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 
+import { referenceLogprobs } from "../../../test/reference-model.ts"
 import { encodeWeights } from "../safetensors.ts"
 import type { Policy } from "../policy.ts"
 import { createSampler } from "../sampler.ts"
@@ -136,6 +137,29 @@ describe("/v1/completions", () => {
     })
     expect(choices[0]!.logprobs.tokens).toEqual(choices[0]!.token_ids.map((id) => `token_id:${id}`))
     for (const one of choices[0]!.logprobs.top_logprobs) expect(Object.keys(one).length).toBeGreaterThanOrEqual(2)
+  })
+
+  test("scores the prompt on request: logprob and rank of each token, and of the likeliest in its place", async () => {
+    const response = await server.inject({
+      method: "POST",
+      url: "/v1/completions",
+      payload: { ...asked, max_tokens: 1, prompt_logprobs: 2 },
+    })
+    const [choice] = response.json<{
+      choices: {
+        prompt_logprobs: (Record<string, { logprob: number; rank: number; decoded_token: string }> | null)[]
+      }[]
+    }>().choices
+    const fresh = referenceLogprobs(policy.weights, asked.prompt)
+    expect(choice!.prompt_logprobs).toHaveLength(5)
+    expect(choice!.prompt_logprobs[0]).toBeNull()
+    for (const [index, told] of choice!.prompt_logprobs.slice(1).entries()) {
+      const best = [...fresh[index]!.keys()].toSorted((a, b) => fresh[index]![b]! - fresh[index]![a]!)
+      const token = asked.prompt[index + 1]!
+      expect(new Set(Object.keys(told!).map(Number))).toEqual(new Set([token, ...best.slice(0, 2)]))
+      expect(told![token]).toMatchObject({ rank: best.indexOf(token) + 1, decoded_token: tokenizer.decode([token]) })
+      expect(told![token]!.logprob).toBeCloseTo(fresh[index]![token]!, 4)
+    }
   })
 
   test("streams when asked", async () => {
