@@ -81,10 +81,10 @@ export async function callReward(
   let error: Error | undefined
   try {
     const result = await reward.compute(completions, camelKeys(context))
-    if ("values" in result && !Array.isArray(result)) {
+    if ("metrics" in result) {
       raw = result.values
       partMetrics = result.metrics
-    } else raw = result as RewardValues
+    } else raw = result
   } catch (thrown) {
     error = thrown instanceof Error ? thrown : new Error("a reward threw what is no error", { cause: thrown })
     raw = completions.map(() => 0)
