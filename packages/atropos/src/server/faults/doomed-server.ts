@@ -56,7 +56,7 @@ export class DoomedServer {
 
   async kill(): Promise<void> {
     const child = this.#child
-    if (child === null || child.exitCode !== null) return
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return
     const exited = once(child, "exit")
     child.kill("SIGKILL")
     await exited

@@ -81,8 +81,11 @@ async function trainUnderFire(nextBatch: (counts: Counts) => Promise<boolean>): 
   }
   const work = [...Array(4).fill(viaClient), viaPython, viaPython].map(produce)
   const training = train()
-  for (let round = 0; round < rounds; round++) await server.killWithin(700)
-  over.abort()
+  try {
+    for (let round = 0; round < rounds; round++) await server.killWithin(700)
+  } finally {
+    over.abort()
+  }
   await Promise.all([...work, training])
   await drain(counts, nextBatch)
   return counts
