@@ -4,8 +4,8 @@ import type { ChatTemplate } from "../chat-template.ts"
 import type { ChatMessage, ChatTool } from "../messages.ts"
 import type { TemplateInput } from "../template/values/convert.ts"
 import { answerForms, holdsAllParts, tailAfterMark, type AnswerForm } from "./answer-forms.ts"
-import { canonicalJson } from "./canonical-json.ts"
 import { lastId, pathTo, type ConversationNode } from "./conversation-node.ts"
+import { sameJson } from "./same-json.ts"
 import { thoughtPieces } from "./thoughts.ts"
 import type { TurnTokens } from "./turn-tokens.ts"
 import { equalButForSpace, withoutSpace } from "./whitespace.ts"
@@ -127,8 +127,8 @@ function openingChange<Facts>(
 ): BranchReason | undefined {
   const prompt = node.chat
   if (prompt === undefined) return undefined
-  const sameTools = canonicalJson(prompt.tools) === canonicalJson(request.tools)
-  const sameVariables = canonicalJson(prompt.variables) === canonicalJson(request.variables)
+  const sameTools = sameJson(prompt.tools, request.tools)
+  const sameVariables = sameJson(prompt.variables, request.variables)
   if (sameTools && sameVariables) return undefined
   const rendersAlike = (tools: readonly ChatTool[] | null, variables: BridgeRequest["variables"]): boolean =>
     context.template.render({ messages: prompt.given, tools, variables, now: context.now }) === node.text

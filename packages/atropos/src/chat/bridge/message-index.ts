@@ -1,61 +1,63 @@
 import type { ChatMessage } from "../messages.ts"
 import type { ConversationNode, Entry } from "./conversation-node.ts"
-import { isEchoOf, isSameMessage, messageKey } from "./own-message.ts"
+import { isEchoOf } from "./own-message.ts"
+import { sameJson } from "./same-json.ts"
 
-interface Branching<Facts> {
-  next: Map<string, Branching<Facts>>
-  /** Nodes whose conversation, with their answer, ends here; in the order of the session. */
-  ends: ConversationNode<Facts>[]
+/** A message in its place after those before it. */
+interface Place<Facts> {
+  message: ChatMessage
+  own: ConversationNode<Facts> | undefined
+  next: Place<Facts>[]
+  /** The node whose answer this is. */
+  node: ConversationNode<Facts> | undefined
 }
 
-/** Finds the node that a conversation goes on from, in one walk over its messages. */
+/**
+ * Finds the node that a conversation goes on from. Conversations share their beginnings here, so that a request is
+ * compared with each message once; samples have places of their own even where they are equal.
+ */
 export class MessageIndex<Facts> {
-  readonly #root: Branching<Facts> = { next: new Map(), ends: [] }
+  readonly #first: Place<Facts>[] = []
 
   add(node: ConversationNode<Facts>): void {
     if (node.chat === undefined || node.message === undefined) return
-    let at = this.#root
-    for (const { message } of [...node.chat.entries, { message: node.message }]) {
-      const key = messageKey(message)
-      let next = at.next.get(key)
-      if (next === undefined) {
-        next = { next: new Map(), ends: [] }
-        at.next.set(key, next)
+    let places = this.#first
+    for (const entry of node.chat.entries) {
+      let place = places.find((known) => isSamePlace(known, entry))
+      if (place === undefined) {
+        place = { ...entry, next: [], node: entry.own }
+        places.push(place)
       }
-      at = next
+      places = place.next
     }
-    at.ends.push(node)
+    places.push({ message: node.message, own: node, next: [], node })
   }
 
   /** The node with the longest conversation that `messages` continue with at least one more; the first of equals. */
   find(messages: readonly ChatMessage[]): ConversationNode<Facts> | undefined {
-    const candidates: ConversationNode<Facts>[][] = []
-    let at: Branching<Facts> | undefined = this.#root
+    let found: ConversationNode<Facts> | undefined
+    let places: readonly Place<Facts>[] = this.#first
+    // The last message is the new one that a continuation needs.
     for (const message of messages.slice(0, -1)) {
-      at = at.next.get(messageKey(message))
-      if (at === undefined) break
-      if (at.ends.length > 0) candidates.push(at.ends)
+      const matching = places.filter((place) => matches(place, message))
+      if (matching.length === 0) break
+      const nodes = matching.flatMap(({ node }) => node ?? []).toSorted((a, b) => a.index - b.index)
+      found = nodes[0] ?? found
+      places = matching.length === 1 ? (matching[0]?.next ?? []) : matching.flatMap(({ next }) => next)
     }
-    for (const ends of candidates.toReversed()) for (const node of ends) if (isContinued(node, messages)) return node
-    return undefined
+    return found
   }
 
   /** Whether any conversation begins with this message. */
   knows(message: ChatMessage): boolean {
-    return this.#root.next.has(messageKey(message))
+    return this.#first.some((place) => matches(place, message))
   }
 }
 
-/** The keys agree already; what they leave out is compared here. */
-function isContinued<Facts>(node: ConversationNode<Facts>, messages: readonly ChatMessage[]): boolean {
-  const entries: readonly Entry<Facts>[] = node.chat?.entries ?? []
-  const agrees = ({ message, own }: Entry<Facts>, sent: ChatMessage | undefined): boolean => {
-    if (sent === undefined) return false
-    if (own?.message !== undefined) return isEchoOf(own.message, sent)
-    return message.role !== "assistant" || isSameMessage(message, sent)
-  }
-  const answer = node.message
-  const sent = messages[entries.length]
-  if (answer === undefined || sent === undefined || !isEchoOf(answer, sent)) return false
-  return entries.every((entry, index) => agrees(entry, messages[index]))
+function isSamePlace<Facts>(place: Place<Facts>, entry: Entry<Facts>): boolean {
+  return place.own === entry.own && (entry.own !== undefined || sameJson(place.message, entry.message))
+}
+
+function matches<Facts>({ message, own }: Place<Facts>, sent: ChatMessage): boolean {
+  return own === undefined ? sameJson(message, sent) : isEchoOf(message, sent)
 }

@@ -1,35 +1,54 @@
 // Which messages of a request are the policy's own, though the client trimmed or re-serialised them.
-import { contentText, thoughtOf, type ChatMessage } from "../messages.ts"
-import { canonicalArguments, canonicalJson } from "./canonical-json.ts"
+import { tryParseLosslessJson } from "../lossless-json.ts"
+import { contentText, thoughtOf, type ChatMessage, type ChatToolCall } from "../messages.ts"
+import { sameJson } from "./same-json.ts"
 
 /**
- * A text that is equal for messages which may be the same: exact for all roles but the assistant's, and for that one
- * without outer white space, thoughts and fields that only servers add.
+ * Whether `echo` is the message that was handed out as `own`: same content but for outer white space, same calls. A
+ * thought that the client left out does not count, nor do fields that only servers add.
  */
-export function messageKey(message: ChatMessage): string {
-  if (message.role !== "assistant") return canonicalJson(message)
-  const text = contentText(message.content)
-  const content = text === undefined ? canonicalJson(message.content) : text.trim()
-  return `assistant ${canonicalCalls(message)} ${content}`
+export function isEchoOf(own: ChatMessage, echo: ChatMessage): boolean {
+  if (own === echo) return true
+  return own.role === echo.role && sameContent(own, echo) && sameCalls(own, echo) && sameThought(own, echo)
 }
 
-function canonicalCalls(message: ChatMessage): string {
-  return JSON.stringify(
-    (message.tool_calls ?? []).map((call) => [
-      call.id ?? "",
-      call.function.name,
-      canonicalArguments(call.function.arguments),
-    ]),
+function sameContent(own: ChatMessage, echo: ChatMessage): boolean {
+  if (own.content === echo.content) return true
+  const text = contentText(own.content)
+  return text === undefined ? sameJson(own.content, echo.content) : text.trim() === contentText(echo.content)?.trim()
+}
+
+function sameCalls(own: ChatMessage, echo: ChatMessage): boolean {
+  const calls = own.tool_calls ?? []
+  const echoed = echo.tool_calls ?? []
+  return (
+    calls.length === echoed.length &&
+    calls.every((call, index) => {
+      const other = echoed[index]
+      return (
+        other !== undefined &&
+        (call.id ?? "") === (other.id ?? "") &&
+        call.function.name === other.function.name &&
+        sameArguments(call.function.arguments, other.function.arguments)
+      )
+    })
   )
 }
 
-/** Whether `echo`, whose key is that of `own`, is that message: a thought that was left out does not count. */
-export function isEchoOf(own: ChatMessage, echo: ChatMessage): boolean {
-  const thought = thoughtOf(echo)
-  return thought === "" || thought.trim() === thoughtOf(own).trim()
+type Arguments = ChatToolCall["function"]["arguments"]
+
+/** Equal as JSON; text that is no JSON stands for itself. */
+function sameArguments(one: Arguments, other: Arguments): boolean {
+  return one === other || sameJson(argumentsValue(one), argumentsValue(other))
 }
 
-/** Whether two messages that the policy did not write are the same. */
-export function isSameMessage(one: ChatMessage, other: ChatMessage): boolean {
-  return one === other || canonicalJson(one) === canonicalJson(other)
+function argumentsValue(given: Arguments): unknown {
+  if (typeof given !== "string") return given
+  const parsed = tryParseLosslessJson(given)
+  return parsed === undefined ? given : parsed
+}
+
+function sameThought(own: ChatMessage, echo: ChatMessage): boolean {
+  const thought = thoughtOf(echo).trim()
+  return thought === "" || thought === thoughtOf(own).trim()
 }

@@ -1,0 +1,38 @@
+import { JsonFloat } from "../lossless-json.ts"
+
+/**
+ * Whether two JSON values are equal, objects without regard to the order of keys, absent, undefined and null fields
+ * alike. Texts are compared as such, so this is fast where canonical texts would have to be made.
+ */
+export function sameJson(one: unknown, other: unknown): boolean {
+  if (one === other) return true
+  if (one === null || one === undefined) return other === null || other === undefined
+  if (typeof one !== "object" || typeof other !== "object" || other === null) return sameScalar(one, other)
+  if (one instanceof JsonFloat || other instanceof JsonFloat) return sameScalar(one, other)
+  if (Array.isArray(one)) {
+    if (!Array.isArray(other) || one.length !== other.length) return false
+    return one.every((item, index) => sameJson(item, other[index]))
+  }
+  if (Array.isArray(other)) return false
+  const fields = fieldsOf(one)
+  const otherFields = fieldsOf(other)
+  return fields.size === otherFields.size && [...fields].every(([key, value]) => sameJson(value, otherFields.get(key)))
+}
+
+/** A plain number and a bigint or JsonFloat of the same value came from the same JSON, read in two ways. */
+function sameScalar(one: unknown, other: unknown): boolean {
+  const a = scalarNumber(one)
+  return a !== undefined && a === scalarNumber(other)
+}
+
+function scalarNumber(value: unknown): number | undefined {
+  if (value instanceof JsonFloat) return value.value
+  return typeof value === "number" || typeof value === "bigint" ? Number(value) : undefined
+}
+
+function fieldsOf(value: object): Map<unknown, unknown> {
+  const entries: Iterable<[unknown, unknown]> = value instanceof Map ? value : Object.entries(value)
+  const fields = new Map<unknown, unknown>()
+  for (const [key, field] of entries) if (field !== null && field !== undefined) fields.set(key, field)
+  return fields
+}
