@@ -1,13 +1,14 @@
-import { mkdtempSync, rmSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest"
 
 import { environmentRows } from "atropos-rl"
 import { createModelStub, openTrial, type ModelStub } from "atropos-rl/testing"
 
 import { runOwnCommand } from "../../packages/atropos/src/cli/environment/main.ts"
+import { openServer } from "../../packages/atropos/src/environment/serve/serve-fixture.ts"
 import { publicData } from "../../conformance/runner/public-data.ts"
 import gsm8kAxolotl from "./axolotl.ts"
 import gsm8k, { goldAnswer, isRight, type Gsm8kRow } from "./gsm8k.ts"
@@ -122,7 +123,11 @@ describe("on the stub, by its own command", () => {
     rmSync(folder, { recursive: true })
   })
 
-  test.each(["process", "evaluate"])("%s runs on the built-in pack", async (command) => {
+  async function run(
+    command: string,
+    flags: readonly string[],
+    signal?: AbortSignal,
+  ): Promise<{ code: number; printed: string }> {
     let printed = ""
     const code = await runOwnCommand(
       gsm8k,
@@ -131,23 +136,45 @@ describe("on the stub, by its own command", () => {
         "--testing",
         `--openai.base_url=${stub.baseUrl}`,
         "--env.dataset_name=builtin",
-        "--env.max_test_rows=4",
-        "--env.total_steps=1",
         "--env.group_size=2",
         "--env.ensure_scores_are_not_same=false",
-        `--env.data_path_to_save_groups=${join(folder, "groups.jsonl")}`,
-        `--env.data_dir_to_save_evals=${join(folder, "evals")}`,
+        ...flags,
       ],
       {
         stdout: (text) => (printed += text),
         stderr: (text) => (printed += text),
-        signal: new AbortController().signal,
+        signal: signal ?? new AbortController().signal,
         environment: {},
         workingDirectory: folder,
       },
     )
-    expect(printed).toContain(command === "process" ? "groups.jsonl" : "percent correct")
+    return { code, printed }
+  }
+
+  test("process writes groups of the built-in pack", async () => {
+    const file = join(folder, "groups.jsonl")
+    const { code } = await run("process", ["--env.total_steps=2", `--env.data_path_to_save_groups=${file}`])
     expect(code).toBe(0)
+    const groups = readFileSync(file, "utf8").trim().split("\n")
+    expect(JSON.parse(groups[0] ?? "")).toMatchObject({ scores: [-1, -1] })
+  })
+
+  test("evaluate reports the share of right answers", async () => {
+    const { code, printed } = await run("evaluate", ["--env.max_test_rows=4", `--env.data_dir_to_save_evals=${folder}`])
+    expect(printed).toContain("percent correct")
+    expect(code).toBe(0)
+  })
+
+  test("serve brings its groups to a trajectory server", async () => {
+    const server = await openServer()
+    onTestFinished(() => server.close())
+    await server.register({ max_token_len: 4096 })
+    const stop = new AbortController()
+    const serving = run("serve", ["--slurm", "false", `--env.rollout_server_url=${server.url}`], stop.signal)
+    const [batch] = await server.train(1)
+    stop.abort()
+    expect(batch?.scores.flat()).toEqual(Array.from({ length: 8 }, () => -1))
+    await serving
   })
 })
 
