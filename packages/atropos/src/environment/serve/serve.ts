@@ -1,7 +1,6 @@
 // The serve loop: keeps the right number of groups in flight, sends what they give, and evaluates.
 // Everything that happens (a status, an ended item, an ended evaluation) calls `#advance`, which starts what may start.
 // An item that was taken ends in one of three ways: sent, dropped with a reason, or back in the source.
-import { resolve } from "node:path"
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises"
 
 import type { EnvironmentStatusResponse } from "../../protocol/messages.ts"
@@ -16,7 +15,7 @@ import type { Random } from "../random.ts"
 import { collectItem, type CollectedItem } from "../rollouts/collect-item.ts"
 import { describeFailure } from "../rollouts/rollout-failure.ts"
 import type { OpenSession } from "../rollouts/run-rollout.ts"
-import { checkpointFile, readCheckpoint, writeCheckpoint } from "./checkpoints.ts"
+import { CheckpointKeeper } from "./checkpoint-keeper.ts"
 import { ItemSource, type TakenItem } from "./item-source.ts"
 import { ProviderGate } from "./provider-gate.ts"
 import { inOwnCode } from "../own-code.ts"
@@ -68,6 +67,7 @@ const pollsPerInfo = 50
 class ServeLoop<Item, Config extends EnvironmentConfig> {
   readonly #options: ServeOptions<Item, Config>
   readonly #items: ItemSource<Item>
+  readonly #checkpoints: CheckpointKeeper<Item>
   readonly #counter = new RunCounter()
   readonly #emit: ReturnType<typeof emitTo>
   readonly #gate = new ProviderGate(() => this.#advance())
@@ -89,6 +89,7 @@ class ServeLoop<Item, Config extends EnvironmentConfig> {
   constructor(options: ServeOptions<Item, Config>) {
     this.#options = options
     this.#items = new ItemSource(options.environment)
+    this.#checkpoints = new CheckpointKeeper({ ...options, items: this.#items })
     this.#emit = emitTo([this.#counter, ...(options.listeners ?? [])], options.logger)
   }
 
@@ -100,7 +101,8 @@ class ServeLoop<Item, Config extends EnvironmentConfig> {
     let polling: Promise<void> | undefined
     try {
       await inOwnCode("setup", () => environment.setup())
-      await this.#startUp()
+      const registration = await this.#register()
+      await this.#checkpoints.load(registration, registration.startingStep)
       if (config.evalAtStart) this.#evaluate(this.#step)
       polling = this.#poll().catch((error: unknown) => this.#end.reject(error))
       const end = await this.#end.promise
@@ -131,22 +133,6 @@ class ServeLoop<Item, Config extends EnvironmentConfig> {
     if (this.#registration === undefined) return this.#abort.abort()
     const grace = setTimeout(() => this.#abort.abort(), this.#options.config.shutdownGrace * 1000)
     this.#abort.signal.addEventListener("abort", () => clearTimeout(grace), { once: true })
-  }
-
-  async #startUp(): Promise<void> {
-    const registration = await this.#register()
-    const { checkpointDir, startingStep, name } = registration
-    if (checkpointDir === "" || startingStep <= 0) return
-    const { environment, logger } = this.#options
-    const found = await readCheckpoint(this.#checkpointRoot(registration), name, startingStep)
-    if (found === undefined) {
-      logger.info(`no checkpoint up to step ${startingStep} in ${checkpointDir}: items begin anew`)
-      return
-    }
-    await inOwnCode("loadCheckpoint", () => environment.loadCheckpoint(found.state))
-    // Items are what a checkpoint of the same environment wrote.
-    this.#items.addBacklog(found.pending as Item[])
-    logger.info(`resumed from ${found.file}; items taken after it are done again`, { unfinished: found.pending.length })
   }
 
   async #register(): Promise<Registration> {
@@ -222,10 +208,10 @@ class ServeLoop<Item, Config extends EnvironmentConfig> {
 
   #onStep(before: number, now: number): void {
     const { stepsPerEval } = this.#options.config
-    const { checkpointInterval, checkpointDir } = this.#known()
+    const { checkpointInterval } = this.#known()
     if (isPassed(before, now, stepsPerEval)) this.#evaluate(now)
-    if (checkpointDir !== "" && isPassed(before, now, checkpointInterval)) {
-      void this.#saveCheckpoint(Math.floor(now / checkpointInterval) * checkpointInterval)
+    if (isPassed(before, now, checkpointInterval)) {
+      void this.#checkpoints.save(this.#known(), Math.floor(now / checkpointInterval) * checkpointInterval)
     }
   }
 
@@ -378,25 +364,8 @@ class ServeLoop<Item, Config extends EnvironmentConfig> {
       this.#evaluate(this.#step)
       await this.#evaluation
     }
-    if (end === "stopped" && this.#known().checkpointDir !== "" && this.#step > 0)
-      await this.#saveCheckpoint(this.#step)
+    if (end === "stopped" && this.#step > 0) await this.#checkpoints.save(this.#known(), this.#step)
     await this.#disconnect()
-  }
-
-  async #saveCheckpoint(step: number): Promise<void> {
-    const { environment, logger } = this.#options
-    const known = this.#known()
-    const file = checkpointFile(this.#checkpointRoot(known), known.name, step)
-    try {
-      await writeCheckpoint(file, environment.saveCheckpoint(), this.#items.pending())
-      logger.debug(`wrote ${file}`)
-    } catch (error) {
-      logger.error(`could not write the checkpoint ${file}: ${error instanceof Error ? error.message : String(error)}`)
-    }
-  }
-
-  #checkpointRoot({ checkpointDir }: Registration): string {
-    return resolve(this.#options.workingDirectory, checkpointDir)
   }
 
   async #disconnect(): Promise<void> {
