@@ -2,7 +2,7 @@
 // complete, is left to zlib by answering 0; what is taken is checked by its CRC afterwards.
 import { CODE_LENGTHS, DISTANCE_TABLE, LITERAL_TABLE, SORTED_SYMBOLS } from "./layout"
 
-// An entry of the literal table stands for what the next 11 bits begin with: a literal or two, or a match's length,
+// An entry of the literal table stands for what the next bits begin with: a literal or two, or a match's length,
 // perhaps with the literal before it, which is how most matches come.
 //   bits 0 to 4    bits of its codes and of the length's extra bits
 //   bits 5 to 8    bits of its codes alone
@@ -19,8 +19,10 @@ const END: u32 = 0
 const BAD: u32 = 1
 /** Larger than any distance can be. */
 const BAD_DISTANCE: u32 = 0x10_0000
-const LITERAL_BITS: u32 = 11
+const LITERAL_BITS: u32 = 10
+const LITERAL_MASK: u64 = (1 << LITERAL_BITS) - 1
 const DISTANCE_BITS: u32 = 9
+const DISTANCE_MASK: u64 = (1 << DISTANCE_BITS) - 1
 const MAX_CODE: u32 = 15
 
 /** Where the input goes on behind the stream, and where the output ends. */
@@ -70,14 +72,14 @@ export function inflate(from: usize, fromEnd: usize, to: usize, toLimit: usize):
         hold |= load<u64>(from) << bits
         from += <usize>((63 - bits) >> 3)
         bits |= 56
-        let entry = load<u32>(LITERAL_TABLE + (<usize>(hold & 0x7ff) << 2))
+        let entry = load<u32>(LITERAL_TABLE + (<usize>(hold & LITERAL_MASK) << 2))
         if ((entry & (LITERALS | ODD)) == LITERALS) {
           store<u16>(to, <u16>(entry >> 13))
           to += 1 + ((entry >> 12) & 1)
           hold >>= <u64>(entry & 31)
           bits -= <u64>(entry & 31)
-          // What follows takes at most 11 + 5 + 15 + 13 of the 45 bits that are left.
-          entry = load<u32>(LITERAL_TABLE + (<usize>(hold & 0x7ff) << 2))
+          // What follows takes at most 10 + 5 + 15 + 13 of the 46 bits that are left.
+          entry = load<u32>(LITERAL_TABLE + (<usize>(hold & LITERAL_MASK) << 2))
           if ((entry & (LITERALS | ODD)) != 0) continue
         } else if ((entry & ODD) != 0) {
           if (((entry >> 9) & 0xffff) > BAD) {
@@ -107,7 +109,7 @@ export function inflate(from: usize, fromEnd: usize, to: usize, toLimit: usize):
         const length = <usize>(entry >> 21) + <usize>((hold & ((<u64>1 << all) - 1)) >> <u64>((entry >> 5) & 15))
         hold >>= all
         bits -= all
-        entry = load<u32>(DISTANCE_TABLE + (<usize>(hold & 0x1ff) << 2))
+        entry = load<u32>(DISTANCE_TABLE + (<usize>(hold & DISTANCE_MASK) << 2))
         if ((entry & ODD) != 0) {
           hold >>= DISTANCE_BITS
           bits -= DISTANCE_BITS
