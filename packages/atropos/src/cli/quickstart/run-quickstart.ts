@@ -1,6 +1,7 @@
 // The whole loop on one machine: four processes that talk HTTP, watched until the model has learned its task.
 import { mkdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
 
 import type { CommandContext } from "../command.ts"
 import { loadEnvironmentClass } from "../environment/load-environment-class.ts"
@@ -35,8 +36,9 @@ export interface QuickstartOptions {
   onEvent: (event: QuickstartEvent) => void
 }
 
-const listenTimeoutMs = 60_000
+const listenTimeoutMs = 120_000
 const stopGraceMs = 10_000
+const noticeMs = 1000
 /** Batches over which the mean reward has to be at the target. */
 const rewardWindow = 5
 /** Steps between two looks at the held-out strings. */
@@ -62,7 +64,8 @@ class Quickstart {
   readonly #abort = new AbortController()
   readonly #steps: StepEvent[] = []
   #newStep = Promise.withResolvers<void>()
-  #stopping = false
+  /** Parts that are being stopped, whose end is no failure. */
+  readonly #stopping = new Set<string>()
   #startedAt = 0
 
   constructor(options: QuickstartOptions) {
@@ -103,8 +106,7 @@ class Quickstart {
     const reached = await this.#learn(minutes * 60, measure)
     const seconds = this.#seconds()
     const steps = this.#steps.length
-    this.#stopping = true
-    await Promise.all([trainer.stop(stopGraceMs), environment.stop(stopGraceMs)])
+    await this.#stop("trainer", "environment")
     const report: ReportEvent = {
       event: "report",
       reached,
@@ -121,12 +123,14 @@ class Quickstart {
 
   /** Ends what still runs, those that ask before those that answer. */
   async stop(): Promise<void> {
-    this.#stopping = true
     this.#abort.abort()
-    const stop = (names: readonly string[]): Promise<unknown> =>
-      Promise.all(this.#parts.filter(({ name }) => names.includes(name)).map((part) => part.stop(stopGraceMs)))
-    await stop(["trainer", "environment"])
-    await stop(["policy", "trajectory-server"])
+    await this.#stop("trainer", "environment")
+    await this.#stop("policy", "trajectory-server")
+  }
+
+  async #stop(...names: readonly string[]): Promise<void> {
+    for (const name of names) this.#stopping.add(name)
+    await Promise.all(this.#parts.filter(({ name }) => names.includes(name)).map((part) => part.stop(stopGraceMs)))
   }
 
   #start(name: string, argv: readonly string[], onEvent?: PartOptions["onEvent"]): Part {
@@ -141,7 +145,7 @@ class Quickstart {
     })
     this.#parts.push(part)
     void part.ended.then((end) => {
-      if (!this.#stopping) this.#broken.reject(partDied(end))
+      if (!this.#stopping.has(name)) this.#broken.reject(partDied(end))
     })
     return part
   }
@@ -152,9 +156,14 @@ class Quickstart {
 
   /** What comes of `work`, unless a part dies or the run is stopped first. */
   async #whileWhole<Value>(work: Promise<Value>): Promise<Value> {
+    const failedFirst = work.catch(async (error: unknown) => {
+      // A part that dies breaks connections before its end is noticed: the end is the better message.
+      await Promise.race([this.#broken.promise, sleep(noticeMs)])
+      throw error
+    })
     // When the race is lost nobody waits for it any more.
-    work.catch(() => {})
-    return Promise.race([this.#broken.promise, work])
+    failedFirst.catch(() => {})
+    return Promise.race([this.#broken.promise, failedFirst])
   }
 
   /** Waits step by step until reward and held-out strings are where they should be, or the time is up. */
@@ -177,7 +186,7 @@ class Quickstart {
   }
 
   #onStep({ event, step, metrics }: Readonly<Record<string, unknown>>): void {
-    if (event !== "step" || this.#stopping || !isMetrics(metrics)) return
+    if (event !== "step" || this.#stopping.has("trainer") || !isMetrics(metrics)) return
     const told: StepEvent = {
       event: "step",
       step: Number(step),
