@@ -115,6 +115,21 @@ describe("atropos run-api", () => {
     expect(again.printed().out).toContain("resumed mine: no trainer yet, 0 groups queued, 0 environments")
   })
 
+  test("says in a sentence that its folder can not be made", async () => {
+    const folder = await newFolder()
+    for (const place of ["/proc/atropos/run", "/dev/null/run"]) {
+      const command = start(folder, ["--data-dir", place])
+      expect(await command.stop()).toBe(2)
+      expect(command.printed().log).toMatch(/^atropos: The folder .* can not be made .*--data-dir/)
+    }
+  })
+
+  test("makes the folders above its own", async () => {
+    const folder = await newFolder()
+    const command = start(folder, ["--json", "--data-dir", "a/b/c"])
+    expect((await listening(command)).folder).toBe(join(folder, "a/b/c"))
+  })
+
   test("refuses a second server on one run", async () => {
     const folder = await newFolder()
     const first = start(folder, ["--json", "--data-dir", "run"])

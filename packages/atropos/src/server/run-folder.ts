@@ -1,6 +1,8 @@
 import { existsSync } from "node:fs"
 import { mkdir } from "node:fs/promises"
-import { join, resolve } from "node:path"
+import { dirname, join, resolve } from "node:path"
+
+import { AtroposError } from "../runtime/errors.ts"
 
 export interface RunFolder {
   readonly path: string
@@ -18,11 +20,11 @@ export async function openRunFolder(options: {
   if (dataDir !== undefined) {
     const path = resolve(workingDirectory, dataDir)
     const isNew = !existsSync(join(path, "run.sqlite"))
-    await mkdir(path, { recursive: true })
+    await makeFolder(path)
     return { path, isNew }
   }
   const runs = join(workingDirectory, "runs")
-  await mkdir(runs, { recursive: true })
+  await makeFolder(runs)
   const name = now.toISOString().slice(0, 19).replaceAll(":", "-").replace("T", "_")
   for (let attempt = 1; ; attempt++) {
     const path = join(runs, attempt === 1 ? name : `${name}-${attempt}`)
@@ -31,7 +33,29 @@ export async function openRunFolder(options: {
       return { path, isNew: true }
     } catch (error) {
       // Another server began in the same second.
-      if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error
+      if (codeOf(error) !== "EEXIST") throw cannotMake(path, error)
     }
   }
+}
+
+/** Makes a folder and those above it, one by one: `recursive` never ends where nothing can be made, as below /proc. */
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path)
+  } catch (error) {
+    const parent = dirname(path)
+    if (codeOf(error) === "EEXIST") return
+    if (codeOf(error) !== "ENOENT" || existsSync(parent)) throw cannotMake(path, error)
+    await makeFolder(parent)
+    await makeFolder(path)
+  }
+}
+
+function cannotMake(path: string, cause: unknown): AtroposError {
+  const message = `The folder ${path} can not be made (${codeOf(cause) ?? "unknown"}); choose one that can be written to with --data-dir, or keep the run in memory with --store memory`
+  return new AtroposError("bad-option", message, { cause })
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : undefined
 }
