@@ -52,10 +52,10 @@ async function makeFolder(path: string): Promise<void> {
 }
 
 function cannotMake(path: string, cause: unknown): AtroposError {
-  const message = `The folder ${path} can not be made (${codeOf(cause) ?? "unknown"}); choose one that can be written to with --data-dir, or keep the run in memory with --store memory`
+  const message = `The folder ${path} can not be made (${codeOf(cause)}); choose one that can be written to with --data-dir, or keep the run in memory with --store memory`
   return new AtroposError("bad-option", message, { cause })
 }
 
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && "code" in error ? error.code : undefined
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "unknown"
 }
