@@ -18,7 +18,10 @@ const turnEnds = [
   "[e~[",
   "<|END_OF_TURN_TOKEN|>",
 ]
-/** Ids of the tokens that only end a turn in this vocabulary: its end token, and known ones. */
+/**
+ * Ids of the tokens that only end a turn in this vocabulary: its end token, known ones, and stop tokens that the
+ * template never writes. A stop token that it does write may open the next turn instead, as role tokens do.
+ */
 export function closingTokenIds(tokenizer: Tokenizer): number[] {
   const ids = new Set<number>()
   for (const token of turnEnds) {
@@ -26,5 +29,9 @@ export function closingTokenIds(tokenizer: Tokenizer): number[] {
     if (id !== undefined) ids.add(id)
   }
   if (tokenizer.eosTokenId !== undefined) ids.add(tokenizer.eosTokenId)
+  for (const id of tokenizer.stopTokenIds) {
+    const token = tokenizer.idToToken(id)
+    if (token !== undefined && tokenizer.chatTemplate?.includes(token) === false) ids.add(id)
+  }
   return [...ids]
 }
