@@ -13,6 +13,7 @@ export const hostileTexts: Readonly<Record<string, string>> = {
   "nested sums": "\\boxed{\\sum_{a=1}^{1000}\\sum_{b=1}^{1000}\\sum_{c=1}^{1000} abc}",
   "products of matrices": `\\boxed{${`\\begin{pmatrix}${`${"1&".repeat(9)}1\\\\`.repeat(10)}\\end{pmatrix}`.repeat(8)}}`,
   "thousand signs": `\\boxed{${"1\\pm".repeat(1000)}1}`,
+  "nested texts": `\\boxed{${"1\\text{".repeat(1500)}1${"}".repeat(1500)}}`,
   bars: `\\boxed{${"|x".repeat(1200)}}`,
   "20,000 boxes": "\\boxed{1} ".repeat(20_000),
   "90,000 numbers": "1 ".repeat(90_000),

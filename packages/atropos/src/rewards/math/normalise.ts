@@ -29,7 +29,7 @@ function normaliseBasic(source: string): string {
   return text
     .replaceAll(/\\{1,2}\$|\$/g, "")
     .replaceAll(/\\text\s*\{\s*\}/g, "")
-    .replaceAll(/\\(?:text|mbox|textrm|mathrm)\s*\{\s*,?\s*(?:and|or)\s*,?\s*\}/g, ",")
+    .replaceAll(/\\(?:text|mbox|textrm|mathrm)\s*\{\s*,?\s*(?:and|or|for|where|with)\s*,?\s*\}/g, ",")
     .replaceAll(/(?<![a-zA-Z\\{])(?:and|or)(?![a-zA-Z])/g, ",")
     .replaceAll(/\s*\{\s*,\s*\}\s*/g, ",")
     .replaceAll(/(?<![\\a-zA-Z])(?:\\text\s*\{\s*)?(?:percentage|percent|pct)\b(?:\s*\})?/g, "\\%")

@@ -1,4 +1,4 @@
-import { freeSymbols, type Expression } from "../expression.ts"
+import { freeSymbols, operandsOf, type Expression } from "../expression.ts"
 import type { Budget } from "../numbers/budget.ts"
 import { toNumber } from "../numbers/rational.ts"
 import {
@@ -85,18 +85,19 @@ export class Evaluation {
         )
       case "opaque":
         return this.opaque(expression)
+      case "relation":
+        return this.mix(`relation ${expression.operators.join(" ")}`, expression.operands)
+      case "interval":
+        return this.mix(`interval ${expression.lowerOpen} ${expression.upperOpen}`, operandsOf(expression))
+      case "combination":
+        return this.mix(`combination ${expression.operator}`, operandsOf(expression))
+      case "named-set":
+        return this.mix(`named-set ${expression.name}`, [])
       case "plus-minus":
       case "set":
       case "tuple":
-      case "interval":
-      case "combination":
-      case "named-set":
       case "matrix":
-      case "relation":
-        return this.mix(
-          expression.kind,
-          expression.kind === "set" || expression.kind === "tuple" ? expression.elements : [],
-        )
+        return this.mix(expression.kind, operandsOf(expression))
     }
   }
 

@@ -4,12 +4,13 @@ import { spelledWord } from "../parse/names.ts"
 import { realSet, realSetsEqual } from "./real-sets.ts"
 import {
   firstSide,
-  holdsExactlyOn,
+  holdExactlyOn,
   isAssignment,
   isEquation,
   lastSide,
   relationsEqual,
   shortenAssignment,
+  type Relation,
 } from "./relations.ts"
 import { isSameWholePercentage, scalarsEqual } from "./scalars.ts"
 
@@ -68,19 +69,28 @@ function compareWhole(goldSide: Expression, answerSide: Expression, options: Res
     }
     return relationsEqual(gold, answer, (left, right) => compareWhole(left, right, options), options.budget)
   }
-  if (gold.kind === "relation" && isSetLike(answer)) {
+  const [goldRelations, answerRelations] = [inequalitiesOf(gold), inequalitiesOf(answer)]
+  if (goldRelations !== undefined && answerRelations === undefined && isSetLike(answer)) {
     const set = realSet(answer, options.budget)
-    return set !== undefined && holdsExactlyOn(gold, set, options.budget)
+    return set !== undefined && holdExactlyOn(goldRelations, set, options.budget)
   }
-  if (answer.kind === "relation" && isSetLike(gold) && options.allowSetRelation) {
-    const set = realSet(gold, options.budget)
-    return set !== undefined && holdsExactlyOn(answer, set, options.budget)
+  if (answerRelations !== undefined && goldRelations === undefined && isSetLike(gold)) {
+    const set = options.allowSetRelation ? realSet(gold, options.budget) : undefined
+    return set !== undefined && holdExactlyOn(answerRelations, set, options.budget)
   }
   if (gold.kind === "relation" || answer.kind === "relation") return false
   if (gold.kind === "matrix" || answer.kind === "matrix") return matricesEqual(gold, answer, options)
   const [readGold, readAnswer] = readGroups(gold, answer)
   if (isSetLike(readGold) || isSetLike(readAnswer)) return setsEqual(readGold, readAnswer, options)
   return valuesEqual(readGold, readAnswer, options)
+}
+
+/** A relation, or a list of inequalities (`x < 1` or `x > 2`), as the conditions that it sets. */
+function inequalitiesOf(expression: Expression): readonly Relation[] | undefined {
+  if (expression.kind === "relation") return [expression]
+  if (expression.kind !== "set" || expression.elements.length === 0) return undefined
+  const relations = expression.elements.filter((element) => element.kind === "relation")
+  return relations.length === expression.elements.length && !relations.some(isEquation) ? relations : undefined
 }
 
 /** A chain of assignments says that the first side is the last; of a calculation (`5 + 7 = 12`) the result is asked for. */

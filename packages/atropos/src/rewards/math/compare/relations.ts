@@ -101,22 +101,29 @@ function difference(link: Link): Expression {
 }
 
 /**
- * Whether a relation in one unknown (a symbol, or one function such as `f(x)`) holds exactly on a set of real
- * numbers: tried at the set's borders, right beside them, and at many points between and beyond.
+ * Whether relations in one unknown (a symbol, or one function such as `f(x)`) hold exactly on a set of real numbers:
+ * tried at the set's borders, right beside them, and at many points between and beyond. Of several relations all have
+ * to hold, or any: which of the two was meant is not always said.
  */
-export function holdsExactlyOn(relation: Relation, set: RealSet, budget: Budget): boolean {
-  const unknown = soleUnknown(relation)
-  if (unknown === undefined) return false
-  const borders = set.borders
+export function holdExactlyOn(relations: readonly Relation[], set: RealSet, budget: Budget): boolean {
+  const unknowns = relations.map(soleUnknown)
+  const known = unknowns.filter((unknown) => unknown !== undefined)
+  if (known.length < relations.length) return false
+  const points = pointsOf(set)
+  const truth = points.map((point) =>
+    relations.map((relation, index) => relationHolds(relation, known[index] ?? (() => false), point, budget)),
+  )
+  const matches = (combine: (holds: readonly boolean[]) => boolean): boolean =>
+    points.every((point, index) => combine(truth[index] ?? []) === membership(set, point))
+  return matches((holds) => holds.every(Boolean)) || matches((holds) => holds.some(Boolean))
+}
+
+function pointsOf({ borders }: RealSet): number[] {
   const points = [...borders, ...borders.flatMap((border) => besides(border))]
   const low = Math.min(0, ...borders) - 10
   const high = Math.max(0, ...borders) + 10
   for (let index = 0; index < 60; index++) points.push(low + (high - low) * hashText(`point ${index}`))
-  points.push(low * 997.3, high * 1013.7)
-  for (const point of points) {
-    if (relationHolds(relation, unknown, point, budget) !== membership(set, point)) return false
-  }
-  return true
+  return [...points, low * 997.3, high * 1013.7]
 }
 
 function besides(border: number): number[] {
@@ -151,7 +158,8 @@ function relationHolds(
   return relation.operators.every((operator, index) => {
     const [a, b] = [values[index], values[index + 1]]
     if (a === undefined || b === undefined) return false
-    const tolerance = 1e-9 * Math.max(1, Math.abs(a.re), Math.abs(b.re))
+    const sizes = [Math.abs(a.re), Math.abs(b.re)].filter(Number.isFinite)
+    const tolerance = 1e-9 * Math.max(1, ...sizes)
     // Outside the domain of a side nothing holds.
     if (Number.isNaN(a.re) || Number.isNaN(b.re) || Math.abs(a.im) > tolerance || Math.abs(b.im) > tolerance)
       return false

@@ -28,7 +28,9 @@ const maxAnchors = 40
 export function* findMatches(text: string, targets: Targets): Generator<Match[]> {
   const finder = new Finder(text, targets)
   const boxedPriority = targets.latex?.boxedPriority ?? -1
-  const priorities = [finalAnswerWithHope, finalAnswerIs, answerColon, answerWord, wholeString, anywhere]
+  // Most formulas that are looked at (gold answers, boxes of their own) have no anchor at all.
+  const anchors = /answer/i.test(text) ? [finalAnswerWithHope, finalAnswerIs, answerColon, answerWord] : []
+  const priorities = [...anchors, wholeString, anywhere]
   if (boxedPriority >= 0 && !priorities.includes(boxedPriority)) priorities.push(boxedPriority)
   for (const priority of priorities.toSorted((a, b) => a - b)) {
     const matches = finder.ofPriority(priority)

@@ -111,12 +111,13 @@ export function equals(a: Rational, b: Rational): boolean {
 }
 
 /** Rough size of the larger of numerator and denominator, in bits. */
-export function bitLength(value: Rational): number {
-  const size = (part: bigint): number =>
-    part >= -0x1fffffffffffffn && part <= 0x1fffffffffffffn
-      ? Math.ceil(Math.log2(Math.abs(Number(part)) + 1))
-      : part.toString(16).length * 4
-  return Math.max(size(value.numerator), size(value.denominator))
+export function bitLength({ numerator, denominator }: Rational): number {
+  return Math.max(bitsOf(numerator), denominator === 1n ? 1 : bitsOf(denominator))
+}
+
+function bitsOf(value: bigint): number {
+  if (value >= -0xffffffffn && value <= 0xffffffffn) return 32 - Math.clz32(Math.abs(Number(value)))
+  return value.toString(16).length * 4
 }
 
 /** `round(value * 10^places)`, halves away from zero. */

@@ -5,8 +5,12 @@ import { notAFormula, type Cursor } from "./cursor.ts"
 export function parseArguments(cursor: Cursor): Expression[] {
   cursor.expectSymbol("(")
   const operands = cursor.enclosed(() => {
-    const list = [cursor.grammar.sum(cursor)]
-    while (cursor.takeSymbol(",") || cursor.takeSymbol(";")) list.push(cursor.grammar.sum(cursor))
+    // A bar is not an absolute value here: `P(A|B)`.
+    cursor.openBars = 1
+    const list = [cursor.grammar.relation(cursor)]
+    while ([",", ";", "|"].some((text) => cursor.takeSymbol(text)) || cursor.takeCommand("mid")) {
+      list.push(cursor.grammar.relation(cursor))
+    }
     return list
   })
   cursor.expectSymbol(")")

@@ -6,18 +6,18 @@ import { skipUnit } from "./units.ts"
 
 /** Terms joined by plus, minus and plus-minus. */
 export function parseSum(cursor: Cursor): Expression {
-  return cursor.nested(() => {
-    const terms = [parseProduct(cursor)]
-    for (;;) {
-      if (cursor.takeSymbol("+")) terms.push(parseProduct(cursor))
-      else if (cursor.takeSymbol("-")) terms.push({ kind: "negation", operand: parseProduct(cursor) })
-      else if (cursor.takeCommand("pm")) terms.push(plusMinus(parseProduct(cursor), false))
-      else if (cursor.takeCommand("mp")) terms.push(plusMinus(parseProduct(cursor), true))
-      else break
-    }
-    const [only] = terms
-    return terms.length === 1 && only !== undefined ? only : combineMatrices({ kind: "sum", terms })
-  })
+  cursor.enter()
+  const first = parseProduct(cursor)
+  const terms = [first]
+  for (;;) {
+    if (cursor.takeSymbol("+")) terms.push(parseProduct(cursor))
+    else if (cursor.takeSymbol("-")) terms.push({ kind: "negation", operand: parseProduct(cursor) })
+    else if (cursor.takeCommand("pm")) terms.push(plusMinus(parseProduct(cursor), false))
+    else if (cursor.takeCommand("mp")) terms.push(plusMinus(parseProduct(cursor), true))
+    else break
+  }
+  cursor.leave()
+  return terms.length === 1 ? first : combineMatrices({ kind: "sum", terms })
 }
 
 function plusMinus(operand: Expression, minusFirst: boolean): Expression {
@@ -37,7 +37,7 @@ function parseProduct(cursor: Cursor): Expression {
       )
     } else if (cursor.takeSymbol("/") || cursor.takeCommand("div") || cursor.takeCommand("over")) {
       left = { kind: "quotient", numerator: left, denominator: parseUnary(cursor) }
-    } else if (cursor.isSymbol(":") || cursor.isCommand("colon")) {
+    } else if (!cursor.colonSeparates && (cursor.isSymbol(":") || cursor.isCommand("colon"))) {
       left = parseRatio(cursor, left)
     } else if (cursor.takeCommand("mod") || cursor.takeCommand("bmod")) {
       left = { kind: "function", name: "mod", operands: [left, parseUnary(cursor)] }
@@ -137,22 +137,24 @@ export function startsOperand(cursor: Cursor): boolean {
 /** `3\frac{3}{4}` and `3 3/4`: a whole number directly before a proper fraction of whole numbers. */
 function takeMixedFraction(cursor: Cursor, whole: Expression): Expression | undefined {
   if (!isWhole(whole)) return undefined
+  const token = cursor.peek()
+  const slash = token?.type === "number" && token.integer && token.spaced && cursor.isSymbol("/", 1)
+  if (!slash && !(token?.type === "command" && /^[dtc]?frac$/.test(token.name))) return undefined
   return cursor.attempt(() => {
-    const before = cursor.peek()
-    let part: Expression
-    if (before?.type === "number" && before.integer && before.spaced && cursor.isSymbol("/", 1)) {
-      const numerator = cursor.grammar.primary(cursor)
-      cursor.position++
-      if (cursor.peek()?.type !== "number") throw notAFormula
-      part = { kind: "quotient", numerator, denominator: cursor.grammar.primary(cursor) }
-    } else if (before?.type === "command" && /^[dtc]?frac$/.test(before.name)) part = cursor.grammar.primary(cursor)
-    else throw notAFormula
+    const part = slash ? parseSlashFraction(cursor) : cursor.grammar.primary(cursor)
     if (part.kind !== "quotient" || !isWhole(part.numerator) || !isWhole(part.denominator)) throw notAFormula
     if (compare(part.numerator.value, part.denominator.value) >= 0) throw notAFormula
     const value = divide(part.numerator.value, part.denominator.value)
     if (value === undefined) throw notAFormula
-    return { kind: "number", value: add(whole.value, value), decimal: false }
+    return parseMarks(cursor, { kind: "number", value: add(whole.value, value), decimal: false })
   })
+}
+
+function parseSlashFraction(cursor: Cursor): Expression {
+  const numerator = cursor.grammar.primary(cursor)
+  cursor.expectSymbol("/")
+  if (cursor.peek()?.type !== "number") throw notAFormula
+  return { kind: "quotient", numerator, denominator: cursor.grammar.primary(cursor) }
 }
 
 function isWhole(expression: Expression): expression is NumberLiteral {
@@ -166,7 +168,11 @@ function isWhole(expression: Expression): expression is NumberLiteral {
 
 /** Powers, factorials, percent signs, degrees and primes behind an operand. */
 export function parsePostfix(cursor: Cursor): Expression {
-  let base = cursor.grammar.primary(cursor)
+  return parseMarks(cursor, cursor.grammar.primary(cursor))
+}
+
+function parseMarks(cursor: Cursor, operand: Expression): Expression {
+  let base = operand
   for (;;) {
     if (cursor.takeSymbol("^")) base = applyExponent(cursor, base)
     else if (cursor.isSymbol("!") && !cursor.isSymbol("=", 1)) {
@@ -243,5 +249,5 @@ export function parseExponent(cursor: Cursor): Expression {
   }
   if (cursor.takeSymbol("-")) return { kind: "negation", operand: parseExponent(cursor) }
   if (cursor.isSymbol("(") && !cursor.repair) throw notAFormula
-  return cursor.nested(() => cursor.grammar.primary(cursor))
+  return cursor.grammar.primary(cursor)
 }

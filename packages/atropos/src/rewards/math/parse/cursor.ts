@@ -37,12 +37,17 @@ export class Cursor {
   readonly tokens: readonly Token[]
   readonly grammar: Grammar
   /** Steps for what reading has to evaluate, and for going back and forth. */
-  readonly budget = new Budget(50_000)
-  private depth = 0
+  readonly budget: Budget
+  private depth: number
   /** Bars of absolute values that are open: then a bar closes instead of opening. */
   openBars = 0
+  /** A colon ends what stands before it (`\{x : x > 2\}`) instead of making a ratio. */
+  colonSeparates = false
 
-  constructor(tokens: readonly Token[], grammar: Grammar, options: ParseOptions) {
+  /** `outer`: what is read stands inside another formula and counts as deep as that. */
+  constructor(tokens: readonly Token[], grammar: Grammar, options: ParseOptions, outer?: Cursor) {
+    this.depth = outer === undefined ? 0 : outer.depth + 1
+    this.budget = outer?.budget ?? new Budget(50_000)
     this.tokens = tokens
     this.grammar = grammar
     this.units = options.units ?? true
@@ -90,38 +95,37 @@ export class Cursor {
     if (!this.takeSymbol(text)) throw notAFormula
   }
 
-  /** Runs `parse` one level deeper; refuses nesting beyond all sense. */
-  nested<T>(parse: () => T): T {
-    if (++this.depth > maxDepth || !this.budget.spend(5)) {
-      this.depth--
-      throw notAFormula
-    }
-    try {
-      return parse()
-    } finally {
-      this.depth--
-    }
+  /** One level deeper; refuses nesting beyond all sense. What throws below need not leave. */
+  enter(): void {
+    if (++this.depth > maxDepth || !this.budget.spend(5)) throw notAFormula
   }
 
-  /** Runs `parse` with bars opening again: inside brackets of its own. */
+  leave(): void {
+    this.depth--
+  }
+
+  /** Runs `parse` one level deeper and with bars opening again: inside brackets of its own. */
   enclosed<T>(parse: () => T): T {
     const bars = this.openBars
     this.openBars = 0
-    try {
-      return this.nested(parse)
-    } finally {
-      this.openBars = bars
-    }
+    this.enter()
+    const parsed = parse()
+    this.leave()
+    this.openBars = bars
+    return parsed
   }
 
-  /** Tries `parse`; when it fails the position is where it was. */
+  /** Tries `parse`; when it fails everything is as it was. */
   attempt<T>(parse: () => T): T | undefined {
-    const before = this.position
+    const { position, depth, openBars, colonSeparates } = this
     try {
       return parse()
     } catch (error) {
       if (error !== notAFormula) throw error
-      this.position = before
+      this.position = position
+      this.depth = depth
+      this.openBars = openBars
+      this.colonSeparates = colonSeparates
       return undefined
     }
   }

@@ -40,7 +40,8 @@ export function tokenize(source: string): Token[] | undefined {
   let spaced = false
   let layoutDepth = 0
   const push = (token: DistributiveOmit<Token, "spaced">): void => {
-    tokens.push({ ...token, spaced } as Token)
+    // Every token is made for this one list.
+    tokens.push(Object.assign(token, { spaced }) as Token)
     spaced = false
   }
   while (position < text.length) {

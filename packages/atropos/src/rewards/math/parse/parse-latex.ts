@@ -12,7 +12,7 @@ const grammar: Grammar = {
   sum: parseSum,
   postfix: parsePostfix,
   primary: parsePrimary,
-  inner: (source, outer) => outer.nested(() => parseWhole(source, { units: outer.units, repair: outer.repair })),
+  inner: (source, outer) => parseWhole(source, { units: outer.units, repair: outer.repair }, outer),
 }
 
 /** Longer formulas than this are not read. */
@@ -29,10 +29,10 @@ export function parseLatex(source: string, options: ParseOptions = {}): Expressi
   }
 }
 
-function parseWhole(source: string, options: ParseOptions): Expression {
+function parseWhole(source: string, options: ParseOptions, outer?: Cursor): Expression {
   const tokens = tokenize(source)
   if (tokens === undefined || tokens.length === 0) throw notAFormula
-  const cursor = new Cursor(tokens, grammar, options)
+  const cursor = new Cursor(tokens, grammar, options, outer)
   const expression = parseList(cursor)
   if (!cursor.atEnd) throw notAFormula
   return expression

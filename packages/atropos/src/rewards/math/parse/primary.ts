@@ -10,28 +10,33 @@ import { accentCommands, listFunctions, plainFunctions, styleCommands, symbolCom
 
 /** One operand without what follows it: a number, a name, a function call, anything in brackets. */
 export function parsePrimary(cursor: Cursor): Expression {
-  return cursor.nested(() => {
-    const token = cursor.next()
-    switch (token.type) {
-      case "number": {
-        skipNumberBase(cursor)
-        const { value, decimal, groups } = token
-        return { kind: "number", value, decimal, ...(groups === undefined ? {} : { groups }) }
-      }
-      case "letter":
-        return parseName(cursor, token.text)
-      case "text":
-        return parseText(cursor, token.content)
-      case "begin":
-        return parseEnvironment(cursor, token.name)
-      case "command":
-        return parseCommand(cursor, token.name)
-      case "symbol":
-        return parseBracketed(cursor, token.text)
-      case "end":
-        throw notAFormula
+  cursor.enter()
+  const expression = readPrimary(cursor)
+  cursor.leave()
+  return expression
+}
+
+function readPrimary(cursor: Cursor): Expression {
+  const token = cursor.next()
+  switch (token.type) {
+    case "number": {
+      skipNumberBase(cursor)
+      const { value, decimal, groups } = token
+      return groups === undefined ? { kind: "number", value, decimal } : { kind: "number", value, decimal, groups }
     }
-  })
+    case "letter":
+      return parseName(cursor, token.text)
+    case "text":
+      return parseText(cursor, token.content)
+    case "begin":
+      return parseEnvironment(cursor, token.name)
+    case "command":
+      return parseCommand(cursor, token.name)
+    case "symbol":
+      return parseBracketed(cursor, token.text)
+    case "end":
+      throw notAFormula
+  }
 }
 
 /** `204_5`: the base is left out, two numbers in one base are told apart by their digits. */
@@ -61,17 +66,21 @@ function parseName(cursor: Cursor, letter: string): Expression {
   return { kind: "symbol", name }
 }
 
-/** Whether `(a, b)` follows: a name in front of a list is a function of it. */
+const argumentSymbols = new Set([",", "=", "<", ">", "<=", ">=", "!=", "|"])
+const argumentCommands = new Set(["mid", "le", "leq", "ge", "geq", "lt", "gt", "ne", "neq", "in"])
+
+/** Whether `(a, b)`, `(X = 1)` or `(A \mid B)` follows: a name in front of such a bracket is a function of it. */
 function isCallWithList(cursor: Cursor): boolean {
   if (!cursor.isSymbol("(") || cursor.peek()?.spaced === true) return false
   let depth = 0
   for (let offset = 0; ; offset++) {
     const token = cursor.peek(offset)
     if (token === undefined) return false
+    if (token.type === "command" && depth === 1 && argumentCommands.has(token.name)) return true
     if (token.type !== "symbol") continue
     if ("([{".includes(token.text)) depth++
     else if (")]}".includes(token.text) && --depth === 0) return false
-    else if (token.text === "," && depth === 1) return true
+    else if (depth === 1 && argumentSymbols.has(token.text)) return true
   }
 }
 
@@ -143,7 +152,9 @@ function parseSymbolCommand(cursor: Cursor, name: string): Expression {
     }
   }
   const subscript = takeSubscript(cursor)
-  return { kind: "symbol", name: subscript === undefined ? full : `${full}_${subscript}` }
+  const named = subscript === undefined ? full : `${full}_${subscript}`
+  const call = isCallWithList(cursor) ? cursor.attempt(() => parseCall(cursor, named)) : undefined
+  return call ?? { kind: "symbol", name: named }
 }
 
 function parseRoot(cursor: Cursor): Expression {
@@ -223,7 +234,7 @@ const closingBars: Readonly<Record<string, string>> = {
 function parseBars(cursor: Cursor, opening: string): Expression {
   const isNorm = opening === "\\|" || opening.endsWith("Vert")
   cursor.openBars++
-  const operand = cursor.nested(() => cursor.grammar.sum(cursor))
+  const operand = cursor.grammar.sum(cursor)
   cursor.openBars--
   const closing = closingBars[opening]
   if (closing === undefined) cursor.expectSymbol("|")
@@ -253,7 +264,9 @@ function parseSetBraces(cursor: Cursor): Expression {
   return cursor.enclosed(() => {
     const builder = cursor.attempt(() => {
       cursor.openBars = 1
+      cursor.colonSeparates = true
       const subject = cursor.grammar.relation(cursor)
+      cursor.colonSeparates = false
       if (!cursor.takeCommand("mid") && !cursor.takeSymbol("|") && !cursor.takeSymbol(":")) throw notAFormula
       cursor.openBars = 0
       const condition = cursor.grammar.list(cursor)
@@ -263,6 +276,7 @@ function parseSetBraces(cursor: Cursor): Expression {
         : ({ kind: "opaque", name: "set-builder", operands: [subject, condition], bound: [] } as const)
     })
     if (builder !== undefined) return builder
+    cursor.colonSeparates = false
     cursor.openBars = 0
     const elements = parseElements(cursor)
     if (!close()) throw notAFormula

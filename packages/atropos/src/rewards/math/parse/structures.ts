@@ -34,7 +34,10 @@ function lastSide(expression: Expression): Expression {
   return expression.operands.at(-1) ?? expression
 }
 
-function listOf(elements: readonly Expression[]): Expression {
+function listOf(all: readonly Expression[]): Expression {
+  // `x = k\pi, k \in \mathbb{Z}`: what a letter runs over is understood.
+  const stated = all.filter((element) => !isDomain(element))
+  const elements = stated.length === 0 ? all : stated
   const [first, ...rest] = elements
   if (first === undefined) throw notAFormula
   if (rest.length === 0) return first
@@ -48,6 +51,11 @@ function listOf(elements: readonly Expression[]): Expression {
     }
   }
   return { kind: "set", elements }
+}
+
+function isDomain(expression: Expression): boolean {
+  if (expression.kind !== "relation") return false
+  return expression.operands[0]?.kind === "symbol" && expression.operands.at(-1)?.kind === "named-set"
 }
 
 function isTuple(expression: Expression): boolean {

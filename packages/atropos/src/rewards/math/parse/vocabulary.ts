@@ -71,7 +71,7 @@ export const symbolCommands: ReadonlySet<string> = new Set(
     "alpha beta gamma Gamma delta Delta epsilon varepsilon zeta eta theta Theta vartheta iota kappa lambda Lambda mu " +
     "nu xi Xi omicron Pi varpi rho varrho sigma Sigma varsigma tau upsilon Upsilon phi Phi varphi chi psi Psi omega " +
     "Omega ell hbar angle triangle square nabla partial aleph Re Im wp imath jmath diamond star clubsuit diamondsuit " +
-    "heartsuit spadesuit measuredangle varnothing emptyset complement"
+    "heartsuit spadesuit measuredangle Pr varnothing emptyset complement"
   ).split(" "),
 )
 

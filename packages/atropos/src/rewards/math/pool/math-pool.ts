@@ -53,7 +53,7 @@ export class MathPool {
     if (this.waiting.length >= this.maxWaiting) {
       return Promise.reject(
         new AtroposError(
-          "bad-option",
+          "math-pool-full",
           `${this.waiting.length} math checks wait already; wait for some, or raise maxWaiting`,
           {
             retryable: true,
