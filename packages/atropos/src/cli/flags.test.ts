@@ -44,6 +44,16 @@ test("what is wrong is said with the flag, what it takes and what came", () => {
   expect(parse("--help")).toBe("help")
 })
 
+test("a flag that is wider than the column has its description below", () => {
+  const wide = z.object({
+    level: z.enum(["debug", "information", "warning", "error"]).describe("least level"),
+    a: z.int(),
+  })
+  expect(describeFlags(wide)).toMatch(
+    /^ {2}--level debug\|information\|warning\|error\n {36}least level\n {2}--a int {27}\n/,
+  )
+})
+
 test("help lists every flag with its type, description and default", () => {
   expect(describeFlags(schema)).toMatch(/--port int +port to listen on \(8000\)\n[^]*--mode fast\|slow +how \("fast"\)/)
 })

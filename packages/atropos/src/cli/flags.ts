@@ -90,7 +90,10 @@ export function describeFlags(schema: z.ZodObject): string {
     return [`  --${toKebab(name)} ${choices}`.trimEnd(), `${field.description ?? ""}${fallback}`] as const
   })
   const width = Math.min(34, Math.max(0, ...rows.map(([left]) => left.length))) + 2
-  return rows.map(([left, right]) => `${left.padEnd(width)}${right}\n`).join("")
+  // What is wider than the column has its description on the next line.
+  return rows
+    .map(([left, right]) => `${left.length < width ? left.padEnd(width) : `${left}\n${" ".repeat(width)}`}${right}\n`)
+    .join("")
 }
 
 export function toKebab(name: string): string {

@@ -1,3 +1,7 @@
+import { createRequire } from "node:module"
+
+import { z } from "zod"
+
 import { AtroposError, isAtroposError } from "../runtime/errors.ts"
 import { commands } from "./commands.ts"
 import type { Command, CommandContext } from "./command.ts"
@@ -43,6 +47,10 @@ export async function runCommand(argv: readonly string[], context: CommandContex
       context.stdout(overview())
       return name === undefined ? 2 : 0
     }
+    if (name === "--version" || name === "-v") {
+      context.stdout(`${packageVersion()}\n`)
+      return 0
+    }
     const entry = commands[name]
     if (entry === undefined) {
       const near = nearest(name, Object.keys(commands))
@@ -58,10 +66,26 @@ export async function runCommand(argv: readonly string[], context: CommandContex
       context.stdout(describeCommand(command))
       return 0
     }
+    refuseFurther(command, parsed.positionals)
     return await command.run(parsed.options, parsed.positionals, context)
   } catch (error) {
     return reportError(error, context)
   }
+}
+
+function packageVersion(): string {
+  const manifest: unknown = createRequire(import.meta.url)("atropos-rl/package.json")
+  return z.object({ version: z.string() }).parse(manifest).version
+}
+
+function refuseFurther({ name, positionals = [] }: Command, given: readonly string[]): void {
+  const further = given[positionals.length]
+  if (further === undefined || positionals.at(-1)?.endsWith("…") === true) return
+  const takes = positionals.length === 0 ? "flags only" : positionals.map((one) => `<${one}>`).join(" ")
+  throw new AtroposError(
+    "bad-option",
+    `${name} takes ${takes}, received ${JSON.stringify(further)} as well; see atropos ${name} --help`,
+  )
 }
 
 function reportError(error: unknown, context: CommandContext): number {
@@ -78,5 +102,7 @@ function overview(): string {
 
 function describeCommand(command: Command): string {
   const positionals = (command.positionals ?? []).map((name) => ` <${name}>`).join("")
-  return `atropos ${command.name}${positionals} [flags]\n\n${command.summary}\n\n${describeFlags(command.options)}`
+  const flags = describeFlags(command.options)
+  const usage = `atropos ${command.name}${positionals}`
+  return flags === "" ? `${usage}\n\n${command.summary}\n` : `${usage} [flags]\n\n${command.summary}\n\n${flags}`
 }

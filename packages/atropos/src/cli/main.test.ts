@@ -1,0 +1,50 @@
+import { readFileSync } from "node:fs"
+
+import { expect, test } from "vitest"
+
+import { runCommand } from "./main.ts"
+
+async function run(...argv: string[]): Promise<[code: number, stdout: string, stderr: string]> {
+  let stdout = ""
+  let stderr = ""
+  const code = await runCommand(argv, {
+    stdout: (text) => void (stdout += text),
+    stderr: (text) => void (stderr += text),
+    signal: AbortSignal.abort(),
+    environment: {},
+    workingDirectory: process.cwd(),
+  })
+  return [code, stdout, stderr]
+}
+
+test("--version prints the package's version", async () => {
+  const manifest = readFileSync(new URL("../../package.json", import.meta.url), "utf8")
+  const { version } = JSON.parse(manifest) as { version: string }
+  expect(await run("--version")).toEqual([0, `${version}\n`, ""])
+})
+
+test("an argument that a command does not take is refused, instead of starting without it", async () => {
+  expect(await run("stub", "9002")).toEqual([
+    2,
+    "",
+    'atropos: stub takes flags only, received "9002" as well; see atropos stub --help\n',
+  ])
+  expect(await run("run-api", "8001")).toMatchObject([2, "", expect.stringContaining('received "8001"')])
+  expect(await run("init", "one", "two")).toMatchObject([
+    2,
+    "",
+    expect.stringContaining('takes <name>, received "two"'),
+  ])
+})
+
+test("help of a command without flags speaks of none", async () => {
+  expect(await run("init", "--help")).toEqual([
+    0,
+    "atropos init <name>\n\nWrite a new environment with a passing test\n",
+    "",
+  ])
+})
+
+test("a mistyped command gets the nearest one", async () => {
+  expect(await run("serv")).toMatchObject([2, "", expect.stringContaining("did you mean serve?")])
+})
