@@ -159,6 +159,7 @@ test("names, modules and flags that are wrong are usage errors that say what is 
     [["serve", "reverse_digit"], "did you mean reverse_digits?"],
     [["serve", "empty.ts"], "exports no environment"],
     [["serve", "lengths.ts", "--env.group_sise", "2"], "did you mean --env.group_size?"],
+    [["serve", "lengths.ts", "--group_size", "2"], "unknown flag --group_size, did you mean --env.group_size?"],
     [["serve", "lengths.ts", "--enw.group_size", "2"], "did you mean --env.…?"],
     [["serve", "lengths.ts", "--env.group_size", "two"], 'takes a whole number from 1, received "two"'],
     [["serve", "lengths.ts", "--env.group_size", "0"], 'takes a whole number from 1, received "0"'],

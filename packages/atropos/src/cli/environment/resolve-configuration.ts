@@ -175,14 +175,17 @@ function mergeFields(
   for (const { flag, key, text, namespace } of flags) {
     const name = fields.get(key)
     if (name === undefined) {
-      throw new AtroposError(
-        "bad-option",
-        `unknown flag ${flag}${didYouMean(key, known, namespace === "" ? "--" : `--${namespace}.`)}`,
-      )
+      throw new AtroposError("bad-option", `unknown flag ${flag}${suggestion(key, known, namespace)}`)
     }
     set(name, text, "flag", flag)
   }
   return schema.parse(values)
+}
+
+/** For flags without a namespace also the environment's fields, which are easily written without it. */
+function suggestion(key: string, known: readonly string[], namespace: string): string {
+  if (namespace !== "") return didYouMean(key, known, `--${namespace}.`)
+  return didYouMean(key, known, "--") || didYouMean(key, Object.keys(environmentConfig.shape).map(toSnake), "--env.")
 }
 
 function didYouMean(key: string, known: readonly string[], before = "", after = ""): string {
