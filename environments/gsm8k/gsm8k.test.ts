@@ -159,6 +159,11 @@ describe("on the stub, by its own command", () => {
     expect(JSON.parse(groups[0] ?? "")).toMatchObject({ scores: [-1, -1] })
   })
 
+  test("process fills groups of the usual size although short answers are left out", async () => {
+    const { code, printed } = await run("process", ["--env.group_size=8", "--env.total_steps=2"])
+    expect([code, printed]).toEqual([0, expect.not.stringContaining("dropped")])
+  })
+
   test("evaluate reports the share of right answers", async () => {
     const { code, printed } = await run("evaluate", ["--env.max_test_rows=4", `--env.data_dir_to_save_evals=${folder}`])
     expect(printed).toContain("percent correct")

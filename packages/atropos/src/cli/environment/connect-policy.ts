@@ -61,7 +61,8 @@ export async function connectPolicy(
 
 async function startStub(seed: number): Promise<ModelStub> {
   const { createModelStub } = await import("../../inference/stub/model-stub.ts")
-  return createModelStub({ seed })
+  // Answers long enough for environments that leave out short ones.
+  return createModelStub({ seed, minTokens: 16 })
 }
 
 /** The servers with addresses: as given, those of the Slurm job, the usual ports, or the stub in their place. */

@@ -66,6 +66,14 @@ describe("the model", () => {
     }
   })
 
+  test("ends no answer before its own least length", () => {
+    const longer = new StubModel(tokenizer, { seed: 0, meanTokens: 2, minTokens: 5 })
+    const ids = (position: number): number[] =>
+      everyState.map((state, index) => longer.next(state, position, plain, seededRandom(index), "raw", 0).id)
+    expect(ids(4)).not.toContain(longer.endId)
+    expect(ids(5)).toContain(longer.endId)
+  })
+
   test("samples each token as often as its logprob says", () => {
     const state = everyState[7]!
     const random = seededRandom(1)

@@ -40,6 +40,8 @@ export interface ModelStubOptions {
   seed?: number
   /** Mean length of an answer that nothing cuts. @default 24 */
   meanTokens?: number
+  /** Its model ends no answer before so many tokens. @default 0 */
+  minTokens?: number
   /** The name under which it serves; requests may use any. @default "atropos-stub" */
   model?: string
   /** @default 32_768 */
@@ -99,11 +101,14 @@ const requestsKept = 1000
 export async function createModelStub(options: ModelStubOptions = {}): Promise<ModelStub> {
   const { dialect = "any", host = "127.0.0.1", seed = 0 } = options
   const tokenizer = createStubTokenizer()
-  const engine = new StubEngine(new StubModel(tokenizer, { seed, meanTokens: options.meanTokens ?? 24 }), {
-    seed,
-    latencyMs: options.latencyMs ?? 0,
-    millisecondsPerToken: options.millisecondsPerToken ?? 0,
-  })
+  const engine = new StubEngine(
+    new StubModel(tokenizer, { seed, meanTokens: options.meanTokens ?? 24, minTokens: options.minTokens ?? 0 }),
+    {
+      seed,
+      latencyMs: options.latencyMs ?? 0,
+      millisecondsPerToken: options.millisecondsPerToken ?? 0,
+    },
+  )
   const faults: StubFault[] = []
   const scripted: (string | ScriptedAnswer)[] = []
   let questions = 0

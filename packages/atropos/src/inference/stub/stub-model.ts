@@ -49,13 +49,15 @@ export class StubModel {
   readonly #texts: readonly string[]
   readonly #seed: number
   readonly #endOdds: number
+  readonly #minTokens: number
 
-  constructor(tokenizer: Tokenizer, options: { seed: number; meanTokens: number }) {
+  constructor(tokenizer: Tokenizer, options: { seed: number; meanTokens: number; minTokens?: number }) {
     this.tokenizer = tokenizer
     this.endId = tokenizer.eosTokenId ?? 0
     this.#texts = Array.from({ length: tokenizer.vocabularySize }, (_, id) => tokenizer.decode([id]))
     this.#words = wordTokens(tokenizer, this.#texts)
     this.#seed = options.seed
+    this.#minTokens = options.minTokens ?? 0
     const endProbability = 1 / Math.max(2, options.meanTokens)
     this.#endOdds = endProbability / (1 - endProbability)
   }
@@ -92,7 +94,7 @@ export class StubModel {
     forced?: number,
   ): SampledToken {
     const raw = this.#candidates(state, forced)
-    const endMasked = sampling.ignoreEos || position < sampling.minTokens
+    const endMasked = sampling.ignoreEos || position < Math.max(sampling.minTokens, this.#minTokens)
     if (topCount === 0 && isPlain(sampling) && (mode === "raw" || !endMasked)) {
       const id = forced ?? this.#draw(endMasked ? raw.filter((one) => one.id !== this.endId) : raw, tailWeight, random)
       return this.#report(id, raw, this.tokenizer.vocabularySize - raw.length, tailLogit, 0)
