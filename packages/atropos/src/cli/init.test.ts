@@ -41,7 +41,7 @@ test("what init writes passes its own test and the check, and can be processed",
     "my-first-env.ts",
     "package.json",
   ])
-  expect(out()).toContain("node --test my-first-env/my-first-env.test.ts")
+  expect(out()).toContain("npx node --test my-first-env/my-first-env.test.ts")
   const { stdout } = await promisify(execFile)(
     process.execPath,
     ["--test", "--test-reporter", "tap", "my-first-env/my-first-env.test.ts"],

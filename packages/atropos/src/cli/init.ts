@@ -42,7 +42,7 @@ export const initCommand: Command<typeof options> = defineCommand({
 
 function nextSteps(folder: string, { kebab }: TemplateNames): string {
   return `next:
-  node --test ${folder}/${kebab}.test.ts
+  npx node --test ${folder}/${kebab}.test.ts
       its test
   npx atropos check ${folder}
       what training needs of it, offline

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url"
 import type { AnyEnvironmentClass } from "../environment/environment-class.ts"
 
 /**
- * Makes an environment's file a command of its own: `node my-env.ts serve --env.group_size 8`. Does nothing when
+ * Makes an environment's file a command of its own: `npx node my-env.ts serve --env.group_size 8`. Does nothing when
  * the file is imported. Call it as the file's last line, with `import.meta`.
  */
 export function runIfMain(meta: { url: string }, environmentClass: AnyEnvironmentClass): void {

@@ -56,13 +56,13 @@ const ${camel} = defineEnvironment({
 
 export default ${camel}
 
-// Makes this file a command of its own: \`node ${"${file}"} serve\`.
+// Makes this file a command of its own: \`npx node ${"${file}"} serve\`.
 runIfMain(import.meta, ${camel})
 `.replace("${file}", `${snake.replaceAll("_", "-")}.ts`)
 }
 
 export function testFile({ kebab, camel }: TemplateNames): string {
-  return `// Runs with \`node --test\`: no server, no model, no network.
+  return `// Runs with \`npx node --test\`: no server, no model, no network.
 import assert from "node:assert/strict"
 import { test } from "node:test"
 
@@ -109,7 +109,7 @@ Add two numbers. Score: 1 for the right sum, else 0. Evaluation: 20 fixed sums, 
 | \`--env.largest\` | 50 | largest number to be added |
 
 \`\`\`sh
-node --test ${kebab}.test.ts                             # its test
+npx node --test ${kebab}.test.ts                         # its test
 npx atropos check ${kebab}.ts                            # what training needs of it
 npx atropos process ${kebab}.ts --testing --env.total_steps 4     # groups and a page, from a fake model
 npx atropos serve ${kebab}.ts --openai.server_type vllm --openai.base_url http://localhost:9001/v1 --env.tokenizer_name MODEL
