@@ -131,10 +131,15 @@ export class Part {
 export function partDied({ name, pid, code, signal, lines }: PartEnd): AtroposError {
   const how = signal === null ? `with exit code ${code ?? "unknown"}` : `by ${signal}`
   const last =
-    lines.length === 0 ? "it printed nothing" : `its last lines:\n${lines.map((line) => `  ${line}`).join("\n")}`
+    lines.length === 0 ? "it printed nothing" : `its last lines:\n${lines.map((line) => `  ${clip(line)}`).join("\n")}`
   return new AtroposError("part-failed", `${name} (process ${pid}) ended ${how}; ${last}`, {
     facts: { name, pid, code, signal },
   })
+}
+
+/** Lines of metrics are thousands of characters long; the whole of them is in the log. */
+function clip(line: string): string {
+  return line.length <= 300 ? line : `${line.slice(0, 300)} …`
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
