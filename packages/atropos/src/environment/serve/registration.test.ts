@@ -50,7 +50,7 @@ async function registerWith(
 }
 
 test("waits for the trainer and for a server that is away, and says so once", async () => {
-  const away = new AtroposError("server-unreachable", "refused", { retryable: true })
+  const away = new AtroposError("server-unreachable", "refused.", { retryable: true })
   const waiting = { status: "wait for trainer to start" }
   const { registration, lines } = await registerWith(
     { registrations: [away, waiting, waiting, accepted] },

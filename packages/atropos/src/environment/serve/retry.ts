@@ -30,7 +30,7 @@ export async function untilItWorks<Value>(call: () => Promise<Value>, options: R
       if (!isAtroposError(error) || !error.retryable) throw error
       const waitMs = waitAfterFailures(attempt + 1, { longestWaitMs }, retryAfterOf(error))
       const level = attempt === 0 || attempt % 10 === 9 ? "warn" : "debug"
-      logger[level](`${what}: ${error.message}; trying again`, {
+      logger[level](`${what}: ${error.message.replace(/\.$/, "")}; trying again`, {
         attempt: attempt + 1,
       })
       await sleep(waitMs, undefined, { signal })
