@@ -7,6 +7,9 @@ import { expect, onTestFinished, test } from "vitest"
 import type { LogEntry } from "../protocol/messages.ts"
 import { AtroposError } from "../runtime/errors.ts"
 import { silentLogger } from "../runtime/logger.ts"
+import { TrajectoryClient } from "../protocol/trajectory-client.ts"
+import { createMemoryStore } from "../server/stores/memory-store.ts"
+import { createTrajectoryServer } from "../server/trajectory-server.ts"
 import { createConsoleTracker } from "./console-tracker.ts"
 import { createJsonLinesTracker } from "./json-lines-tracker.ts"
 import { createServerTracker } from "./server-tracker.ts"
@@ -84,6 +87,19 @@ test("the server gets what was logged in order, a table an entry, and again unti
     },
     { source: "env:small_0", step: 2, time: 1_700_000_000.5, metrics: {}, table: { name: "two", ...table } },
   ])
+})
+
+test("a trajectory server of ours takes them, tables and all", async () => {
+  const server = createTrajectoryServer({ store: createMemoryStore() })
+  const client = new TrajectoryClient({ url: await server.listen({ host: "127.0.0.1", port: 0 }) })
+  const warnings: string[] = []
+  const logger = { ...silentLogger, warn: (message: string) => void warnings.push(message) }
+  const tracker = createServerTracker({ client, logger, closeMs: 20_000 })
+  tracker.log(entry(1, { tables: [{ name: "small_0_train/rollouts", columns: ["text", "score"], rows: [["x", 1]] }] }))
+  await tracker.close()
+  await client.close()
+  await server.close()
+  expect(warnings).toEqual([])
 })
 
 test("a server that takes no metrics is asked once, and one that is away costs the oldest entries", async () => {
