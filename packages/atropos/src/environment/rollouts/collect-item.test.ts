@@ -188,3 +188,19 @@ test("a session has the agent's name once, and no score leaves its sequences out
   expect(groups).toHaveLength(1)
   expect(trial.policy.calls.map(({ prompt }) => prompt).toSorted()).toEqual(["a:", "a:", "a:", "b:", "b:", "b:"])
 })
+
+test("a group that is given up leaves no timer that would keep the process alive", async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const stop = new AbortController()
+  const trial = await openTrial(
+    environment(() => new Promise(() => {})),
+    { answer: () => "", signal: stop.signal, config: { workerTimeout: 100 } },
+  )
+  const collected = trial.collect()
+  await vi.advanceTimersByTimeAsync(10)
+  stop.abort()
+  await collected
+  await vi.advanceTimersByTimeAsync(10)
+  expect(vi.getTimerCount()).toBe(0)
+})

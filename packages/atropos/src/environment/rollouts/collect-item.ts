@@ -73,7 +73,7 @@ export async function collectItem<Item, Config extends EnvironmentConfig>(
     failures.push(excuse(toFailure(error, ownTime.signal)))
     return blame({ groups: [], dropped: [], backlog: [], failures, productive: false })
   } finally {
-    ownTime.stop()
+    ownTime.end()
   }
 }
 
@@ -119,6 +119,7 @@ class OwnTime {
   readonly #limit = new AbortController()
   readonly #seconds: number
   #timer: NodeJS.Timeout | undefined
+  #ended = false
 
   constructor(seconds: number, signal: AbortSignal) {
     this.#seconds = seconds
@@ -126,7 +127,7 @@ class OwnTime {
   }
 
   start(): void {
-    if (this.#seconds <= 0) return
+    if (this.#seconds <= 0 || this.#ended) return
     this.stop()
     this.#timer = setTimeout(() => {
       const message = `the group's own work took longer than worker_timeout (${this.#seconds} s)`
@@ -136,6 +137,12 @@ class OwnTime {
 
   stop(): void {
     clearTimeout(this.#timer)
+  }
+
+  /** For good: rollouts of a group that was given up may still end, and a timer then would keep the process alive. */
+  end(): void {
+    this.#ended = true
+    this.stop()
   }
 }
 
