@@ -212,6 +212,24 @@ const same: readonly (readonly [string, string])[] = [
   ["$20{,}000$", String.raw`\boxed{20000}`],
   ["$.5$", String.raw`\boxed{\frac12}`],
   ["$3.$", "3"],
+  // Conditions and the sets where they hold; what a letter runs over; probabilities.
+  [String.raw`$x<1$ or $x>2$`, String.raw`$(-\infty,1)\cup(2,\infty)$`],
+  [String.raw`$x>2$ and $x<5$`, "$(2,5)$"],
+  [String.raw`$-\infty < x < 3$`, String.raw`$(-\infty,3)$`],
+  [String.raw`$|x-2|\le3$`, String.raw`\boxed{[-1,5]}`],
+  [String.raw`$x^2-3x+2<0$`, String.raw`\boxed{(1,2)}`],
+  [String.raw`$\{x : x \ge 2\}$`, String.raw`\boxed{[2,\infty)}`],
+  [String.raw`$\{x\in\mathbb{R} \mid x > 2\}$`, String.raw`\boxed{(2, \infty)}`],
+  [String.raw`$x=\frac{\pi}{2}+k\pi, k\in\mathbb{Z}$`, String.raw`\boxed{\frac{\pi}{2}+k\pi}`],
+  [String.raw`$P(X=1)=\frac12$`, String.raw`\boxed{\frac12}`],
+  [String.raw`$P(A \mid B) = 0.3$`, String.raw`\boxed{P(A|B)=0.3}`],
+  [String.raw`$\Pr(X>1)=\frac14$`, String.raw`\boxed{0.25}`],
+  [String.raw`$\begin{cases} x=1 \\ y=2 \end{cases}$`, String.raw`\boxed{(1,2)}`],
+  [String.raw`$[2,5)\cap(3,7]$`, "$(3,5)$"],
+  [String.raw`$12\frac12\%$`, String.raw`\boxed{12.5\%}`],
+  [String.raw`$\cos\frac{\pi}{5}$`, String.raw`\boxed{\frac{1+\sqrt5}{4}}`],
+  [String.raw`$\log_2 3 \cdot \log_3 4$`, String.raw`\boxed{2}`],
+  [String.raw`$5\text{ cm}, 7\text{ cm}$`, String.raw`\boxed{5, 7}`],
 ]
 
 /** Gold answers and answers that say something else, or nothing that may be taken. */
@@ -246,6 +264,11 @@ const different: readonly (readonly [string, string])[] = [
   [String.raw`$x\cdot y$`, "xy"],
   ["$]0,1[$", String.raw`\boxed{(0,1)}`],
   [String.raw`$\frac{2}{3}$`, String.raw`\boxed{0.667}`],
+  [String.raw`$x\le3$`, String.raw`\boxed{(-\infty, 3)}`],
+  [
+    String.raw`$\begin{cases} x & x<0 \\ 1 & x>0 \end{cases}$`,
+    String.raw`\boxed{\begin{cases} x & x>0 \\ 1 & x<0 \end{cases}}`,
+  ],
 ]
 
 it.each(same)("%s is answered by %s", (gold, answer) => {
