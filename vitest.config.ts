@@ -6,7 +6,16 @@ export default defineConfig({
   test: {
     reporters: ["default", "./scripts/closing-line-reporter.ts"],
     projects: [
-      { test: { name: "fast", include: ["**/*.test.ts"], exclude, testTimeout: 30_000, pool: "forks" } },
+      {
+        test: {
+          name: "fast",
+          include: ["**/*.test.ts"],
+          exclude,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          pool: "forks",
+        },
+      },
       {
         test: {
           name: "slow",

@@ -30,7 +30,7 @@ describe("snippets in the docs", () => {
       result.stdout,
     )
     expect(named).toBe("")
-  })
+  }, 120_000)
 
   it.each(programs.filter(({ marks }) => marks.includes("run")))("$place runs", ({ file }) => {
     const result = spawnSync(process.execPath, [file], { cwd: folder, encoding: "utf8", timeout: 60_000 })
