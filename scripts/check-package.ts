@@ -17,29 +17,21 @@ const started: ChildProcess[] = []
 try {
   execFileSync("npm", ["pack", "-w", "packages/atropos", "--pack-destination", folder, "--silent"], { cwd: root, env })
   const tarball = join(folder, readdirSync(folder).find((file) => file.endsWith(".tgz")) ?? "")
-  step("publint", () => run(join(bin, "publint"), [tarball, "--strict"]))
-  step("are the types wrong", () => run(join(bin, "attw"), [tarball, "--profile", "esm-only"]))
+  await step("publint", () => run(join(bin, "publint"), [tarball, "--strict"]))
+  await step("are the types wrong", () => run(join(bin, "attw"), [tarball, "--profile", "esm-only"]))
 
   writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "newcomer", private: true, type: "module" }))
-  step("install", () => run("npm", ["install", "--no-audit", "--no-fund", "--loglevel=error", tarball]))
-  step("atropos init", () => run("npx", ["atropos", "init", "my-env"]))
-  step("its test", () => run("node", ["--test", "my-env/my-env.test.ts"]))
-  step("atropos check", () => run("npx", ["atropos", "check", "my-env/my-env.ts"]))
+  await step("install", () => run("npm", ["install", "--no-audit", "--no-fund", "--loglevel=error", tarball]))
+  await step("atropos init", () => run("npx", ["atropos", "init", "my-env"]))
+  await step("its test", () => run("node", ["--test", "my-env/my-env.test.ts"]))
+  await step("atropos check", () => run("npx", ["atropos", "check", "my-env/my-env.ts"]))
   const server = await startServer()
   await registerTrainer(server)
-  step("atropos serve", () =>
+  await step("atropos serve", () =>
     run(
-      "npx",
-      [
-        "atropos",
-        "serve",
-        "my-env/my-env.ts",
-        "--testing",
-        "--env.rollout_server_url",
-        server,
-        "--env.total_steps",
-        "2",
-      ],
+      // Not by npx, which would not pass a signal on.
+      join(folder, "node_modules/.bin/atropos"),
+      ["serve", "my-env/my-env.ts", "--testing", "--env.rollout_server_url", server, "--env.total_steps", "2"],
       120_000,
     ),
   )
@@ -49,18 +41,21 @@ try {
   rmSync(folder, { recursive: true, force: true })
 }
 
-function step(name: string, work: () => void): void {
+async function step(name: string, work: () => Promise<void>): Promise<void> {
   const start = Date.now()
-  work()
+  await work()
   console.log(`${name}: ok (${((Date.now() - start) / 1000).toFixed(1)} s)`)
 }
 
-function run(command: string, argv: readonly string[], timeout = 300_000): void {
-  execFileSync(command, argv, { cwd: folder, env, stdio: "inherit", timeout })
+async function run(command: string, argv: readonly string[], timeoutMs = 300_000): Promise<void> {
+  const child = spawn(command, argv, { cwd: folder, env, stdio: "inherit", timeout: timeoutMs })
+  const [code, signal] = (await once(child, "exit")) as [number | null, string | null]
+  if (code !== 0) throw new Error(`${command} ${argv.join(" ")} ended with ${code ?? signal}`)
 }
 
 async function startServer(): Promise<string> {
-  const child = spawn("npx", ["run-api", "--port", "0", "--store", "memory", "--json"], {
+  // Not by npx, which would not pass a signal on.
+  const child = spawn(join(folder, "node_modules/.bin/run-api"), ["--port", "0", "--store", "memory", "--json"], {
     cwd: folder,
     env,
     stdio: ["ignore", "pipe", "inherit"],
