@@ -176,7 +176,9 @@ class Quickstart {
         await this.#whileWhole(this.#newStep.promise)
         this.#newStep = Promise.withResolvers()
         if (this.#steps.length < nextLook || this.#recentReward() < target) continue
-        if ((await measure()) >= heldOutTarget) return true
+        const heldOut = await measure()
+        // Training went on during the measurement, and the report tells the reward of now.
+        if (heldOut >= heldOutTarget && this.#recentReward() >= target) return true
         nextLook = this.#steps.length + stepsBetweenLooks
       }
       return false
