@@ -16,5 +16,5 @@ export class Budget {
   }
 }
 
-/** Enough for any honest answer; about ten milliseconds. */
-export const comparisonSteps = 100_000
+/** Enough for any honest answer; some milliseconds. */
+export const comparisonSteps = 60_000

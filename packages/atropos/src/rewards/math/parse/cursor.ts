@@ -47,7 +47,7 @@ export class Cursor {
   /** `outer`: what is read stands inside another formula and counts as deep as that. */
   constructor(tokens: readonly Token[], grammar: Grammar, options: ParseOptions, outer?: Cursor) {
     this.depth = outer === undefined ? 0 : outer.depth + 1
-    this.budget = outer?.budget ?? new Budget(50_000)
+    this.budget = outer?.budget ?? new Budget(30_000)
     this.tokens = tokens
     this.grammar = grammar
     this.units = options.units ?? true
