@@ -101,6 +101,7 @@ export type {
   Session,
   SessionCounts,
   SessionSequence,
+  ToolChoice,
 } from "./inference/session/session.ts"
 export {
   createAnswerParser,

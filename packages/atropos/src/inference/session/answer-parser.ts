@@ -41,7 +41,7 @@ export function createAnswerParser(options: AnswerParserOptions = {}): AnswerPar
     const reasoning = thought === undefined ? {} : { reasoning_content: thought }
     const plain: ParsedAnswer = { message: { role: "assistant", content: rest, ...reasoning }, finishReason }
     if (toolCallFormat === undefined || tools === null || tools.length === 0) return plain
-    const parsed = parseToolCalls(toolCallFormat, rest, tools.flatMap(toFunctionTool))
+    const parsed = parseToolCalls(toolCallFormat, rest, functionTools(tools))
     if (parsed.calls.length === 0) return plain
     const calls = parsed.calls.map((call) => ({
       id: call.id ?? newCallId(),
@@ -56,10 +56,9 @@ export function createAnswerParser(options: AnswerParserOptions = {}): AnswerPar
   }
 }
 
-/** The tool as formats read it; tools of other kinds have no calls in a text. */
-function toFunctionTool(tool: ChatTool): FunctionTool[] {
-  const plain = tool instanceof Map ? toPlainJson(tool) : tool
-  return isFunctionTool(plain) ? [plain] : []
+/** The tools as formats read them; those of other kinds have no calls in a text. */
+export function functionTools(tools: readonly ChatTool[]): FunctionTool[] {
+  return tools.map((tool) => (tool instanceof Map ? toPlainJson(tool) : tool)).filter(isFunctionTool)
 }
 
 function isFunctionTool(tool: unknown): tool is FunctionTool {

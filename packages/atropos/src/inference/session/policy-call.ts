@@ -9,7 +9,7 @@ export interface PolicyCallOptions {
   /** Longest sequence that may come about, prompt and answer together. @default no limit */
   contextTokens?: number
   /** Defaults of the calls' sampling. */
-  sampling?: Omit<CallOptions, "signal" | "tools" | "templateOptions">
+  sampling?: Omit<CallOptions, "signal" | "tools" | "toolChoice" | "templateOptions">
 }
 
 /** The sampling of a call with a prompt of so many tokens; throws `no-room` when none may follow. */
@@ -25,7 +25,7 @@ export function samplingFor(
       "no-room",
       `the prompt has ${promptTokens} tokens and a sequence may have ${contextTokens}: nothing is left for an answer`,
     )
-  const { signal: _signal, tools: _tools, templateOptions: _options, ...own } = call
+  const { signal: _signal, tools: _tools, toolChoice: _choice, templateOptions: _options, ...own } = call
   const sampling = { ...options.sampling, ...own }
   return {
     ...sampling,

@@ -16,8 +16,17 @@ import { toChatMessages } from "./chat-messages.ts"
 import { callPolicy, samplingFor, type PolicyCallOptions } from "./policy-call.ts"
 import { SessionCounter } from "./session-counter.ts"
 import { sessionSequences, type SampleFacts } from "./session-sequences.ts"
-import type { Answer, CallOptions, SampledWith, SequenceOptions, Session, SessionSequence } from "./session.ts"
+import type {
+  Answer,
+  CallOptions,
+  SampledWith,
+  SequenceOptions,
+  Session,
+  SessionSequence,
+  ToolChoice,
+} from "./session.ts"
 import { callTextProvider, type TextProvider } from "./text-provider.ts"
+import { checkToolChoice, isToolChoiceMet } from "./tool-choice.ts"
 
 export interface SessionOptions extends PolicyCallOptions {
   server: Pick<InferenceServer, "completeTokens" | "name"> & Partial<TextProvider>
@@ -61,6 +70,7 @@ interface Call {
   n: number
   options: CallOptions
   tools: readonly ChatTool[] | null
+  toolChoice: ToolChoice
 }
 
 /** Opens a session with a policy. */
@@ -109,6 +119,7 @@ class RecordedSession implements Session {
 
   async chatChoices(messages: readonly InferenceMessage[], n: number, options: CallOptions = {}): Promise<Answer[]> {
     const call = this.#openCall(n, options)
+    checkToolChoice(call.toolChoice, call.tools)
     const prompt = this.#record.prepareChat({
       messages: toChatMessages(messages),
       tools: call.tools,
@@ -143,7 +154,7 @@ class RecordedSession implements Session {
     const index = this.#calls
     this.#calls += 1
     const tools = options.tools === undefined ? (this.#options.tools ?? null) : options.tools
-    return { index, n, options, tools }
+    return { index, n, options, tools, toolChoice: options.toolChoice ?? "auto" }
   }
 
   async #sample(prompt: PreparedPrompt<SampleFacts>, call: Call): Promise<Answer[]> {
@@ -175,14 +186,17 @@ class RecordedSession implements Session {
     const parsed =
       prompt.chat === undefined
         ? { message: { role: "assistant", content: text }, finishReason: choice.finishReason }
-        : this.#parser({ text, tokenIds, finishReason: choice.finishReason }, { tools: call.tools })
+        : this.#parser(
+            { text, tokenIds, finishReason: choice.finishReason },
+            { tools: call.toolChoice === "none" ? null : call.tools },
+          )
     const { message, finishReason } = parsed
     const node = this.#record.add(prompt, {
       ids: tokenIds,
       message: prompt.chat === undefined ? undefined : message,
       facts: { call: call.index, logprobs, versions, sampledWith, finishReason, exact: true },
     })
-    return { index: node.index, text, message, finishReason, tokenIds, logprobs }
+    return { index: node.index, text, message, finishReason, tokenIds, logprobs, ...choiceMet(prompt, call, message) }
   }
 
   /** The sampled text; what a stop string cut away is not handed out, though its tokens stay. */
@@ -200,6 +214,7 @@ class RecordedSession implements Session {
     const { answers, sampledWith } = await callTextProvider(this.#options.server, {
       prompt,
       tools: call.tools,
+      toolChoice: call.toolChoice,
       sampling,
       request,
       template: this.#template,
@@ -210,9 +225,19 @@ class RecordedSession implements Session {
       const facts = { call: call.index, logprobs: undefined, versions: [], sampledWith, finishReason, exact: false }
       const kept: ChatMessage | undefined = prompt.chat === undefined ? undefined : message
       const node = this.#record.add(prompt, { ids: tokenIds, message: kept, facts })
-      return { index: node.index, text, message, finishReason, tokenIds, logprobs: [] }
+      const met = choiceMet(prompt, call, message)
+      return { index: node.index, text, message, finishReason, tokenIds, logprobs: [], ...met }
     })
   }
+}
+
+function choiceMet(
+  { chat }: PreparedPrompt<SampleFacts>,
+  { toolChoice, tools }: Call,
+  message: ChatMessage,
+): Pick<Answer, "toolChoiceMet"> {
+  const met = chat === undefined ? undefined : isToolChoiceMet(toolChoice, message, tools)
+  return met === undefined ? {} : { toolChoiceMet: met }
 }
 
 function formatOf(template: ChatTemplate | undefined): AnswerParserOptions {

@@ -5,9 +5,10 @@ import { describe, expect, test } from "vitest"
 import { createChatTemplate } from "../../chat/chat-template.ts"
 import { HuggingFaceTokenizer } from "../../chat/tokenizers/hugging-face-tokenizer.ts"
 import { loadTokenizer } from "../../chat/tokenizers/load-tokenizer.ts"
-import type { ChatCompletion } from "../inference-server.ts"
+import type { ChatCompletion, ChatRequest } from "../inference-server.ts"
 import { createAnswerParser } from "./answer-parser.ts"
 import { openSession } from "./recorded-session.ts"
+import type { CallOptions } from "./session.ts"
 import { openScriptedSession, type ScriptedSample } from "./session-fixture.ts"
 
 const vectors = new URL("../../../../../conformance/vectors/tokenizers/", import.meta.url).pathname
@@ -15,6 +16,56 @@ const tokenizer = await loadTokenizer(`${vectors}mini`)
 const end = tokenizer.tokenToId("<|end|>") ?? 0
 const sampleOf = (text: string): ScriptedSample => ({ ids: [...tokenizer.encode(text), end] })
 const user = (content: string) => ({ role: "user", content })
+
+describe("tool choice", () => {
+  const add = { type: "function", function: { name: "add", parameters: {} } }
+  const take = { type: "function", function: { name: "take", parameters: {} } }
+  const named = (name: string) => ({ type: "function", function: { name } }) as const
+  const written = '<tool_call>\n{"name": "add", "arguments": {}}\n</tool_call>'
+  const ask = async (text: string, options: CallOptions) => {
+    const parser = createAnswerParser({ toolCallFormat: "hermes" })
+    const { session } = openScriptedSession({ tokenizer, parser }, () => [sampleOf(text)])
+    return session.chat([user("1+1")], { tools: [add, take], ...options })
+  }
+
+  test("none leaves calls in the text, auto and no choice read them; neither says whether it was met", async () => {
+    const none = await ask(written, { toolChoice: "none" })
+    expect(none).toMatchObject({ message: { content: written }, finishReason: "stop" })
+    expect(none.message).not.toHaveProperty("tool_calls")
+    for (const options of [{}, { toolChoice: "auto" }] as const) {
+      const free = await ask(written, options)
+      expect(free).toMatchObject({ message: { tool_calls: [{ function: { name: "add" } }] } })
+      expect([none, free].filter((answer) => "toolChoiceMet" in answer)).toEqual([])
+    }
+  })
+
+  test("required and a named function hand every answer out as it is, and say whether it was met", async () => {
+    const calling = await ask(written, { toolChoice: "required" })
+    expect(calling).toMatchObject({ toolChoiceMet: true, finishReason: "tool_calls" })
+    const talking = await ask("Two", { toolChoice: "required" })
+    expect(talking).toMatchObject({ toolChoiceMet: false, message: { content: "Two" }, finishReason: "stop" })
+    expect(await ask(written.replace("add", "sub"), { toolChoice: "required" })).toMatchObject({ toolChoiceMet: false })
+    expect(await ask(written, { toolChoice: named("add") })).toMatchObject({ toolChoiceMet: true })
+    const other = await ask(written, { toolChoice: named("take") })
+    expect(other).toMatchObject({ toolChoiceMet: false, message: { tool_calls: [{ function: { name: "add" } }] } })
+  })
+
+  test("leaves the prompt and what is sampled alone", async () => {
+    const prompts = []
+    for (const toolChoice of ["auto", "none", "required", named("add")] as const) {
+      const { session, asked } = openScriptedSession({ tokenizer }, () => [sampleOf("Two")])
+      await session.chat([user("1+1")], { tools: [add], toolChoice })
+      prompts.push(tokenizer.decode(asked[0] ?? []))
+    }
+    expect(new Set(prompts).size).toBe(1)
+  })
+
+  test("refuses a choice that no answer can meet, before anything is sampled", async () => {
+    await expect(ask("", { toolChoice: named("sub") })).rejects.toThrow(/function "sub".*only add, take/)
+    await expect(ask("", { toolChoice: "required", tools: null })).rejects.toThrow(/required.*no tools/)
+    await expect(ask("", { toolChoice: "any" as "auto" })).rejects.toThrow(/takes auto, none, required.*received "any"/)
+  })
+})
 
 describe("chat", () => {
   test("goes on from the sampled tokens, with what the template adds after them", async () => {
@@ -286,5 +337,23 @@ describe("a session with a provider that tells no token ids", () => {
     expect(tokenizer.decode(session.sequences()[0]?.tokens ?? [])).toContain(
       '<tool_call>{"name": "add", "arguments": {"a": 1}}',
     )
+  })
+
+  test("hands the tool choice on, and says whether it was met", async () => {
+    const toolCalls = [{ id: "c1", name: "add", arguments: "{}" }]
+    const asked: ChatRequest[] = []
+    const server = provider([{ toolCalls }])
+    const session = openSession({
+      tokenizer,
+      maxTokens: 9,
+      exact: false,
+      server: { ...server, chat: (request: ChatRequest) => (asked.push(request), server.chat()) },
+    })
+    const tools = ["add", "take"].map((name) => ({ type: "function", function: { name } }) as const)
+    const toolChoice = { type: "function", function: { name: "take" } } as const
+    expect(await session.chat([user("Hi")], { tools, toolChoice })).toMatchObject({ toolChoiceMet: false })
+    expect(await session.chat([user("Ho")], { tools, toolChoice: "required" })).toMatchObject({ toolChoiceMet: true })
+    await session.chat([user("He")], { tools })
+    expect(asked.map((request) => request.toolChoice)).toEqual([toolChoice, "required", undefined])
   })
 })

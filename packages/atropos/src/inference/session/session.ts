@@ -4,6 +4,9 @@ import type { ChatTool } from "../../chat/messages.ts"
 import type { TemplateInput } from "../../chat/template/values/convert.ts"
 import type { FinishReason, InferenceMessage, LogprobsMode, VersionSpan } from "../inference-server.ts"
 
+/** Whether an answer may, must not or has to call a tool, in the words of the OpenAI chat API. */
+export type ToolChoice = "auto" | "none" | "required" | { type: "function"; function: { name: string } }
+
 /** What one call to the policy may set; what is left out is the session's. */
 export interface CallOptions {
   /** Upper bound of sampled tokens; what the context leaves counts when that is less. */
@@ -18,6 +21,11 @@ export interface CallOptions {
    * Null takes the session's tools away for this call.
    */
   tools?: readonly ChatTool[] | null
+  /**
+   * `none` leaves calls in the text. `required` and a named function do not constrain what the policy samples: the
+   * answer's `toolChoiceMet` tells whether it did as it was asked. @default "auto"
+   */
+  toolChoice?: ToolChoice
   /** Variables that the chat template reads, such as `enable_thinking`; they replace the session's. */
   templateOptions?: Readonly<Record<string, TemplateInput>>
   signal?: AbortSignal
@@ -34,6 +42,8 @@ export interface Answer {
   tokenIds: readonly number[]
   /** One a sampled token, natural log; none in a session that is not exact. */
   logprobs: readonly number[]
+  /** Whether it calls what `toolChoice` asked for; only where that was `required` or a named function. */
+  toolChoiceMet?: boolean
 }
 
 /** Tokens `start` (included) to `end` (excluded) of a sequence are what the policy sampled as answer `answer`. */

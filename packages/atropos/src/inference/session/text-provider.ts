@@ -11,7 +11,7 @@ import type {
   SamplingOptions,
 } from "../inference-server.ts"
 import { sampledWith } from "./policy-call.ts"
-import type { SampledWith } from "./session.ts"
+import type { SampledWith, ToolChoice } from "./session.ts"
 
 export type TextProvider = Pick<InferenceServer, "chat" | "complete" | "name">
 
@@ -26,6 +26,7 @@ export interface TextAnswer {
 export interface TextRequest<Facts> {
   prompt: PreparedPrompt<Facts>
   tools: readonly ChatTool[] | null
+  toolChoice: ToolChoice
   sampling: SamplingOptions
   request: RequestOptions
   template: ChatTemplate | undefined
@@ -33,7 +34,7 @@ export interface TextRequest<Facts> {
 
 export async function callTextProvider<Facts>(
   provider: Partial<TextProvider> & { name: string },
-  { prompt, tools, sampling, request, template }: TextRequest<Facts>,
+  { prompt, tools, toolChoice, sampling, request, template }: TextRequest<Facts>,
 ): Promise<{ answers: TextAnswer[]; sampledWith: SampledWith }> {
   const { chat } = prompt
   if (provider.chat === undefined || provider.complete === undefined)
@@ -45,7 +46,7 @@ export async function callTextProvider<Facts>(
           {
             messages: chat.entries.map(({ message, own }) => own?.message ?? message),
             sampling,
-            ...(tools === null ? {} : { tools }),
+            ...(tools === null ? {} : { tools, ...(toolChoice === "auto" ? {} : { toolChoice }) }),
           },
           request,
         )
