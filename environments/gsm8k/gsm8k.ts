@@ -70,6 +70,7 @@ export const gsm8kDefinition: EnvironmentDefinition<Gsm8kRow, DatasetFields> = {
   servers: {
     modelName: "NousResearch/DeepHermes-3-Llama-3-3B-Preview",
     baseUrl: "http://localhost:9001/v1",
+    serverType: "vllm",
     apiKey: "x",
     numRequestsForEval: 256,
   },
