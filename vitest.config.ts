@@ -4,6 +4,8 @@ const exclude = ["**/node_modules/**", "**/dist/**"]
 
 export default defineConfig({
   test: {
+    // By default one core of two would stay idle.
+    maxWorkers: "100%",
     reporters: ["default", "./scripts/closing-line-reporter.ts"],
     projects: [
       {
