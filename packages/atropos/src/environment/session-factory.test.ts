@@ -16,13 +16,13 @@ const forgetful = `{% for message in messages %}<|im_start|>{{ message.role }}
 {% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
 {% endif %}`
 
-function forgetfulTokenizer(): Tokenizer {
+function tokenizerWith(template: string): Tokenizer {
   const config = JSON.parse(stubTokenizerFiles["tokenizer_config.json"] ?? "{}") as object
   const files = {
     ...stubTokenizerFiles,
-    "tokenizer_config.json": JSON.stringify({ ...config, chat_template: forgetful }),
+    "tokenizer_config.json": JSON.stringify({ ...config, chat_template: template }),
   }
-  return new HuggingFaceTokenizer("forgetful", files)
+  return new HuggingFaceTokenizer("another template", files)
 }
 
 function open(config: Partial<EnvironmentConfig>, answer: string, tokenizer = createStubTokenizer()): Session {
@@ -42,7 +42,7 @@ test("history keep goes on where the template drops a thought; template begins a
     ["template", 2],
     ["keep", 1],
   ] as const) {
-    const session = open({ history }, "<think>hm</think>yes", forgetfulTokenizer())
+    const session = open({ history }, "<think>hm</think>yes", tokenizerWith(forgetful))
     const { message } = await session.chat([user("one?")])
     await session.chat([user("one?"), message, user("two?")])
     expect([history, session.sequences().length]).toEqual([history, sequences])
@@ -69,12 +69,24 @@ test("shared_answers each trains a shared answer in every sequence that holds it
 
 test("tool_call_format says how calls are written", async () => {
   const tools = [{ type: "function" as const, function: { name: "add", parameters: {} } }]
+  const mistral = `[TOOL_CALLS][{"name": "add", "arguments": {"a": 1}}]`
+  const showsMistral = tokenizerWith(`{# [TOOL_CALLS] #}${forgetful}`)
   const hermes = `<tool_call>\n{"name": "add", "arguments": {"a": 1}}\n</tool_call>`
-  const calls = async (toolCallFormat: string): Promise<unknown> => {
-    const { message } = await open({ toolCallFormat }, hermes).chat([user("add")], { tools })
+  const calls = async (
+    config: Partial<EnvironmentConfig>,
+    answer: string,
+    tokenizer = createStubTokenizer(),
+  ): Promise<unknown> => {
+    const { message } = await open(config, answer, tokenizer).chat([user("add")], { tools })
     return message["tool_calls"]
   }
-  expect(await calls("hermes")).toMatchObject([{ function: { name: "add" } }])
-  expect(await calls("mistral")).toBeUndefined()
+  const found = [{ function: { name: "add" } }]
+  expect(await calls({ toolCallFormat: "hermes" }, hermes)).toMatchObject(found)
+  expect(await calls({ toolCallFormat: "mistral" }, hermes)).toBeUndefined()
+  expect(await calls({ toolCallFormat: "hermes" }, hermes, showsMistral)).toMatchObject(found)
+  // Without a format it is what the template shows, and hermes where that says nothing.
+  expect(await calls({}, mistral, showsMistral)).toMatchObject(found)
+  expect(await calls({}, hermes, showsMistral)).toBeUndefined()
+  expect(await calls({}, hermes, tokenizerWith(forgetful))).toMatchObject(found)
   expect(() => open({ toolCallFormat: "hermez" }, "")).toThrow(/takes hermes, .*received "hermez"/)
 })

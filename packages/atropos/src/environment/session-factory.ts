@@ -1,5 +1,6 @@
 import { TurnTokens } from "../chat/bridge/turn-tokens.ts"
 import { createChatTemplate } from "../chat/chat-template.ts"
+import { toolCallFormatOf } from "../chat/tool-call-format.ts"
 import { isToolCallFormat, toolCallFormats } from "../chat/tool-calls/formats.ts"
 import type { Tokenizer } from "../chat/tokenizer.ts"
 import type { InferenceServer } from "../inference/inference-server.ts"
@@ -25,14 +26,16 @@ export interface SessionFactoryOptions {
 /** Opens the sessions of rollouts: budgets from the configuration and the trainer, seeds from the rollout's. */
 export function createSessionFactory(options: SessionFactoryOptions): OpenSession {
   const { policy, tokenizer, config, exact = true } = options
-  if (!isToolCallFormat(config.toolCallFormat)) {
+  if (config.toolCallFormat !== null && !isToolCallFormat(config.toolCallFormat)) {
     throw new AtroposError(
       "bad-option",
       `--env.tool_call_format takes ${toolCallFormats.join(", ")}, received ${JSON.stringify(config.toolCallFormat)}`,
     )
   }
-  const parser = createAnswerParser({ toolCallFormat: config.toolCallFormat })
   const template = tokenizer.chatTemplate === undefined ? undefined : createChatTemplate(tokenizer)
+  const shown = template === undefined ? undefined : toolCallFormatOf(template.source)
+  // A template that says nothing of calls leaves them to the environment's prompt, where hermes is the custom.
+  const parser = createAnswerParser({ toolCallFormat: config.toolCallFormat ?? shown ?? "hermes" })
   const turnTokens = new TurnTokens(tokenizer)
   return ({ agent, split, signal, random }) => {
     const maxTokenLen = options.maxTokenLen()

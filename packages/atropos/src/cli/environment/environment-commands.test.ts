@@ -115,6 +115,19 @@ test("serve wants servers that tell token ids, and says what the server is; eval
   const flags = ["--openai.base_url", stub.baseUrl, "--env.tokenizer_name", join(directory, "tokenizer")]
   expect(await runCommand(["serve", "lengths.ts", ...flags], context)).toBe(2)
   expect(log()).toContain("it says that it is vllm: set --openai.server_type vllm")
+  for (const [allowing, environment] of [
+    [["--env.allow_inexact_tokens", "true"], {}],
+    [[], { ATROPOS_ALLOW_DUMMY_MANAGED_SERVER: "1" }],
+  ] as const) {
+    const server = await openServer()
+    onTestFinished(() => server.close())
+    await server.register({ batch_size: 2, num_steps: 1 })
+    const short = ["--env.max_token_length", "20", "--env.ensure_scores_are_not_same", "false"]
+    const run = ["--env.rollout_server_url", server.url, "--env.total_steps", "1", "--track", "none", ...short]
+    const serving = runCommand(["serve", "lengths.ts", ...flags, ...run, ...allowing], { ...context, environment })
+    expect(await server.train(1, AbortSignal.timeout(20_000))).toHaveLength(1)
+    expect(await serving).toBe(0)
+  }
   const evaluation = ["evaluate", "lengths.ts", ...flags, "--env.max_token_length", "20"]
   expect([await runCommand(evaluation, context), log()]).toEqual([0, expect.not.stringContaining("failed")])
   expect(out()).toContain("|percent correct| ↑ |")

@@ -1,10 +1,19 @@
+import type { EnvironmentConfig } from "../../environment/config/environment-config.ts"
 import type { ServerConfig } from "../../environment/config/server-config.ts"
 import { detectServerType } from "../../inference/servers/detect.ts"
 import { AtroposError } from "../../runtime/errors.ts"
 import type { Logger } from "../../runtime/logger.ts"
 
-/** Lets training go on with tokens that are a reading of the provider's text. */
+/** The older name of allow_inexact_tokens. */
 const allowance = "ATROPOS_ALLOW_DUMMY_MANAGED_SERVER"
+
+/** Whether training goes on with tokens that are a reading of the provider's text. */
+export function allowsInexact(
+  config: Pick<EnvironmentConfig, "allowInexactTokens">,
+  environment: Readonly<Record<string, string | undefined>>,
+): boolean {
+  return config.allowInexactTokens || /^(1|true|yes)$/i.test(environment[allowance] ?? "")
+}
 
 /**
  * Training wants the ids and logprobs of what was sampled, and providers with OpenAI's routes tell neither: says so
@@ -12,12 +21,12 @@ const allowance = "ATROPOS_ALLOW_DUMMY_MANAGED_SERVER"
  */
 export async function requireExact(
   servers: readonly ServerConfig[],
-  context: { environment: Readonly<Record<string, string | undefined>>; logger: Logger; signal: AbortSignal },
+  context: { allowed: boolean; logger: Logger; signal: AbortSignal },
 ): Promise<void> {
   const inexact = servers.find(({ serverType }) => serverType === "openai")
   if (inexact === undefined) return
-  if (/^(1|true|yes)$/i.test(context.environment[allowance] ?? "")) {
-    context.logger.warn(`${allowance} is set: sequences are a tokenizer's reading of texts, without logprobs`)
+  if (context.allowed) {
+    context.logger.warn(`inexact tokens are allowed: sequences are a tokenizer's reading of texts, without logprobs`)
     return
   }
   const address = inexact.baseUrl ?? "the official OpenAI API"
@@ -29,7 +38,7 @@ export async function requireExact(
   throw new AtroposError(
     "bad-option",
     `training needs the token ids and logprobs of what was sampled, and server_type openai (${address}) tells neither; ${hint}. ` +
-      `${allowance}=1 trains on re-tokenized text all the same`,
+      "--env.allow_inexact_tokens true trains on re-tokenized text all the same",
   )
 }
 

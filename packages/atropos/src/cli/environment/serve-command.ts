@@ -15,7 +15,7 @@ import type { CommandContext } from "../command.ts"
 import { openRun } from "./open-run.ts"
 import { openTrackers } from "./open-trackers.ts"
 import { createProgress, type Progress } from "./progress.ts"
-import { requireExact } from "./require-exact.ts"
+import { allowsInexact, requireExact } from "./require-exact.ts"
 import type { Configuration } from "./resolve-configuration.ts"
 import { withClosing } from "./with-closing.ts"
 
@@ -42,8 +42,10 @@ async function serveWith(
   }
   const run = await openRun(environmentClass, configuration, shown)
   defer(() => run.close())
-  const { config, environment, logger, policy } = run
-  if (!policy.exact) await requireExact(configuration.servers, { ...context, logger })
+  const { environment, logger, policy } = run
+  const allowed = allowsInexact(run.config, context.environment)
+  const config = { ...run.config, allowInexactTokens: allowed }
+  if (!policy.exact) await requireExact(configuration.servers, { allowed, logger, signal: context.signal })
   const client = new TrajectoryClient({ url: config.rolloutServerUrl, totalTimeoutMs: 5000, logger })
   defer(() => client.close())
   const tracker = openTrackers(configuration.run, { ...shown, client, logger })
@@ -68,6 +70,7 @@ async function serveWith(
   defer(() => progress.end())
   const summary = await serve({
     ...run,
+    config,
     client,
     serverCount: policy.serverCount,
     evaluationConcurrency: policy.evaluationConcurrency,

@@ -39,8 +39,15 @@ export const rolloutConfig = z.object({
 export const sessionConfig = z.object({
   toolCallFormat: z
     .string()
-    .default("hermes")
-    .describe("how the model writes tool calls: hermes, llama3_json, mistral, … (vLLM's names of its parsers)"),
+    .nullable()
+    .default(null)
+    .describe(
+      "how the model writes tool calls: hermes, llama3_json, … (vLLM's parser names); null: as its chat template shows",
+    ),
+  allowInexactTokens: z
+    .boolean()
+    .default(false)
+    .describe("send groups of providers without token ids, re-tokenized and without logprobs; process always does"),
   history: z
     .enum(["template", "keep"])
     .default("template")

@@ -7,6 +7,7 @@ export const dropReasons = {
   "equal-scores": "All scores are equal, and ensure_scores_are_not_same is on.",
   length: "A sequence has max_token_len tokens or more.",
   malformed: "Arrays of a sequence differ in length, or a score is no finite number.",
+  "inexact-tokens": "A sequence is a tokenizer's reading of a provider's text, and allow_inexact_tokens is off.",
   postprocess: "The environment's postprocess dropped it.",
   refused: "The trajectory server refused it.",
   "rollout-failed": "A rollout of the item failed in a way that would come again.",
@@ -18,6 +19,8 @@ export type DropReason = keyof typeof dropReasons
 export interface GroupLimits {
   groupSize: number
   ensureScoresAreNotSame: boolean
+  /** Takes sequences whose tokens are not the ones that were sampled. */
+  allowInexactTokens: boolean
   /** The trainer's max_token_len; 0 or less: no limit. */
   maxTokenLen: number
 }
@@ -31,6 +34,15 @@ export function checkGroup(
   if (sequences.length === 0) return { reason: "empty", detail: "no sequences" }
   const malformed = findMalformed(group)
   if (malformed !== undefined) return { reason: "malformed", detail: malformed }
+  const inexact = sequences.filter(({ exact }) => exact === false).length
+  if (inexact > 0 && !limits.allowInexactTokens) {
+    return {
+      reason: "inexact-tokens",
+      detail:
+        `${inexact} of ${sequences.length} sequences are a tokenizer's reading of a provider's text, without logprobs; ` +
+        "sample from a server that tells token ids (vllm, sglang, trl), or set --env.allow_inexact_tokens true",
+    }
+  }
   const own = group.groupOverrides?.["group_size"]
   const size = typeof own === "number" ? own : limits.groupSize
   if (sequences.length !== size) return { reason: "size", detail: `${sequences.length} sequences instead of ${size}` }

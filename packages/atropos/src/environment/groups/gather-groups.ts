@@ -45,6 +45,7 @@ function scoreSession(session: Session, scoring: Scoring): ScoredSequence[] {
       ...(sequence.logprobs === undefined ? {} : { logprobs: sequence.logprobs }),
       versions: sequence.versions,
       sampledWith: sequence.sampledWith,
+      ...(sequence.exact ? {} : { exact: false }),
       score: scoring.score,
       ...(conversation === undefined ? {} : { conversation }),
       ...(scoring.messages === undefined ? {} : { messages: scoring.messages }),

@@ -99,7 +99,7 @@ test("advantages of steps are spread over the tokens of each answer, and zero el
   ])
 })
 
-const limits = { groupSize: 2, ensureScoresAreNotSame: true, maxTokenLen: 10 }
+const limits = { groupSize: 2, ensureScoresAreNotSame: true, allowInexactTokens: false, maxTokenLen: 10 }
 const scored = (score: number, change: Partial<ScoredSequence> = {}): ScoredSequence => ({
   tokens: [1, 2],
   masks: [-100, 2],
@@ -125,6 +125,19 @@ test("a group is refused with the reason that the trainer would have failed on",
   expect(reason({ sequences: [scored(0), longest] })).toBe("length")
   expect(reason({ sequences: [scored(0), longest] }, { maxTokenLen: 11 })).toBeUndefined()
   expect(reason({ sequences: [scored(0), longest] }, { maxTokenLen: -1 })).toBeUndefined()
+})
+
+test("a group with a sequence that is not exact is refused, unless it is allowed", () => {
+  const guessed = sequence([[1]], { exact: false, logprobs: undefined })
+  const [group = { sequences: [] }] = gather([
+    done({ score: 0 }, { policy: session(sequence([[1]])) }, 0),
+    done({ score: 1 }, { policy: session(guessed) }, 1),
+  ])
+  expect(checkGroup(group, limits)).toMatchObject({
+    reason: "inexact-tokens",
+    detail: expect.stringMatching(/^1 of 2 sequences .*--env\.allow_inexact_tokens true$/) as string,
+  })
+  expect(checkGroup(group, { ...limits, allowInexactTokens: true })).toBeUndefined()
 })
 
 const tokenizer = { decode: (ids: readonly number[]) => ids.join(" ") }

@@ -9,6 +9,8 @@ export interface ScoredSequence {
   score: number
   /** The sampled token's logprob where it is trained on, else 1.0. */
   logprobs?: readonly number[]
+  /** False where the tokens are a tokenizer's reading of a provider's text, as sequences of sessions say. */
+  exact?: boolean
   /** Advantages of their own instead of the trainer's, one a token. */
   advantages?: readonly number[]
   referenceLogprobs?: readonly number[]

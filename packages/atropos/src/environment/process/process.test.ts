@@ -17,6 +17,7 @@ async function run(
   change: Partial<EnvironmentDefinition<number>>,
   answer: ScriptedPolicyOptions["answer"],
   totalSteps: number,
+  exact = true,
 ): Promise<ProcessResult & { lines: { scores: number[]; messages: { content: string }[][] }[]; html: string }> {
   const directory = mkdtempSync(join(tmpdir(), "atropos-process-"))
   onTestFinished(() => rmSync(directory, { recursive: true }))
@@ -45,6 +46,7 @@ async function run(
       tokenizer,
       config,
       maxTokenLen: () => -1,
+      exact,
     }),
     concurrency: 3,
     random: createRandom(2),
@@ -89,6 +91,13 @@ test("ends well when there are no more items, and gives up when none gives anyth
   const hopeless = await run({}, () => new Error("down"), 100)
   expect(hopeless.summary.end).toBe("failed")
   expect(hopeless.summary.items.taken).toBeLessThan(25)
+})
+
+test("files take groups of providers that tell no token ids, without logprobs", async () => {
+  const { lines, summary } = await run({}, () => "x", 2, false)
+  expect(summary).toMatchObject({ groupsSent: 2, groupsDropped: {} })
+  expect(lines[0]?.scores).toEqual([1, 1])
+  expect(lines[0]).not.toHaveProperty("inference_logprobs")
 })
 
 test("the page has everything in it, escaped, and loads nothing", async () => {

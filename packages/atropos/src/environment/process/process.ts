@@ -61,7 +61,8 @@ export async function processItems<Item, Config extends EnvironmentConfig>(
       environment,
       item: taken.item,
       config,
-      limits: { ...config, maxTokenLen: -1 },
+      // Files are not bound to a trainer that wants logprobs: fine-tuning takes them as they are.
+      limits: { ...config, allowInexactTokens: true, maxTokenLen: -1 },
       random: random.fork(`item-${taken.number}`),
       signal,
       logger,

@@ -68,6 +68,8 @@ export interface StartOptions<Config extends EnvironmentConfig> {
   workingDirectory?: string
   serverCount?: number
   providerIsWell?: () => boolean
+  /** False lets the policy answer as a provider without token ids. @default true */
+  exact?: boolean
   /** Instead of one of the fixture's own. */
   client?: TrajectoryClient
 }
@@ -114,7 +116,13 @@ export function startServing<Item, Config extends EnvironmentConfig>(
     name: about.name,
     config,
     client,
-    openSession: createSessionFactory({ policy, tokenizer, config, maxTokenLen: () => maxTokenLen }),
+    openSession: createSessionFactory({
+      policy,
+      tokenizer,
+      config,
+      maxTokenLen: () => maxTokenLen,
+      exact: options.exact ?? true,
+    }),
     serverCount: options.serverCount ?? 1,
     evaluationConcurrency: 4,
     random: createRandom(2),

@@ -160,6 +160,20 @@ test("drops groups of equal scores with the reason, unless told not to", async (
   expect((await lenient.summary).groupsDropped).toEqual({})
 })
 
+test("drops groups of inexact tokens with the reason, unless they are allowed", async () => {
+  await server.register()
+  const careful = start(lengths(), { exact: false })
+  await server.client.batch()
+  await eventually(() => careful.policy.calls.length).toBeGreaterThan(12)
+  careful.stop()
+  expect((await careful.summary).groupsDropped["inexact-tokens"]).toBeGreaterThan(1)
+  expect((await careful.summary).groupsSent).toBe(0)
+
+  const lenient = start(lengths(), { exact: false, config: { allowInexactTokens: true } })
+  await server.train(5)
+  expect((await lenient.summary).groupsDropped).toEqual({})
+})
+
 test("groups of one are never equal", async () => {
   await server.register()
   const { summary } = start(lengths({ defaults: { groupSize: 1, totalSteps: 2 } }), { answer: () => "same" })
