@@ -44,11 +44,12 @@ describe("waiting for a batch", () => {
 })
 
 describe("an answer that was cut", () => {
-  async function cutPoll(server: ServerUnderTest, path = "/batch"): Promise<void> {
+  async function cutPoll(server: ServerUnderTest, path = "/batch"): Promise<string> {
     const socket = await server.connect()
     socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`)
-    await once(socket, "data")
+    const [start]: Buffer[] = await once(socket, "data")
     socket.destroy()
+    return String(start)
   }
 
   test("is handed out again, the same batch for the same step, and nothing else moves meanwhile", async () => {
@@ -63,6 +64,26 @@ describe("an answer that was cut", () => {
     expect((await server.get("/status")).json).toEqual({ current_step: 1, queue_size: 1 })
     expect(markersOf(await server.get("/batch"))).toEqual([3])
     expect((await server.get("/status")).json).toMatchObject({ current_step: 2, queue_size: 0 })
+  })
+
+  test("can no longer be acknowledged once it is handed out again, under another id", async () => {
+    const server = await ServerUnderTest.start()
+    await server.begin()
+    await server.push(1, { size: 4, ballast: 8_000_000 })
+    const first = await cutPoll(server, "/batch?ack=manual")
+    const cut = /"batch_id":"([^"]+)"/.exec(first)?.[1]
+    const again = await server.get("/batch?ack=manual&wait=60")
+    expect(markersOf(again)).toEqual([1])
+    expect(cut).toEqual(expect.any(String))
+    expect(again.json.batch_id).not.toBe(cut)
+    const late = await server.post(`/batch/${cut}/ack`)
+    expect(late.status).toBe(409)
+    expect(late.json.detail).toContain(`Batch ${cut} was handed out again`)
+    const success = { status: "success", batch_id: again.json.batch_id }
+    for (let time = 0; time < 2; time++) {
+      expect((await server.post(`/batch/${again.json.batch_id}/ack`)).json).toEqual(success)
+    }
+    expect((await server.post(`/batch/${cut}/ack`)).status).toBe(409)
   })
 
   test("goes back to its old place when a trainer with other settings comes", async () => {

@@ -1,4 +1,4 @@
-import type { Batch } from "../run/batches.ts"
+import { type Batch, formatHandout, type HandoutState, parseHandout } from "../run/batches.ts"
 import { isSameRegistration, type TrainerRegistration } from "../run/registration.ts"
 import { explainObstacle } from "./explain-obstacle.ts"
 import type { LiveRun } from "./live-run.ts"
@@ -6,6 +6,8 @@ import type { Presence } from "./presence.ts"
 
 /** A batch on its way to a trainer. Exactly one of `delivered` and `failed` is to be called. */
 export interface Handout {
+  /** What the trainer acknowledges: every hand-out of a batch has an id of its own. */
+  readonly id: string
   readonly batch: Batch
   /** Aborted when the batch no longer counts: what is still unwritten of its answer must not be written. */
   readonly signal: AbortSignal
@@ -24,11 +26,11 @@ export interface PollOptions {
   signal: AbortSignal
 }
 
-export type Acknowledgement = "settled" | "returned" | "unknown"
+export type Acknowledgement = Exclude<HandoutState, "open">
 
 /**
  * Hands out batches, one after another: the oldest whose answer was cut, else a new one. A batch is formed for good,
- * in the store, before a byte of it is written.
+ * in the store, before a byte of it is written; likewise that it is handed out again.
  */
 export class BatchDesk {
   readonly #live: LiveRun
@@ -91,19 +93,28 @@ export class BatchDesk {
     })
   }
 
-  async acknowledge(id: number): Promise<Acknowledgement> {
-    const { run } = this.#live
-    const batch = run.batches.open.get(id)
-    if (batch !== undefined) {
+  /** Only the newest hand-out of a batch can be acknowledged, so that a batch counts for one trainer. */
+  acknowledge(id: string): Promise<Acknowledgement> {
+    return this.#exclusively(async () => {
+      const name = parseHandout(id)
+      if (name === null) return "unknown"
+      const { run } = this.#live
+      const state = run.batches.stateOf(name)
+      if (state !== "open") return state
+      const batch = run.batches.open.get(name.batch)
+      if (batch === undefined) return "unknown"
       const { released, kept } = run.freedBy(batch)
-      await this.#live.submit({ type: "acknowledge-batch", batch: id, kept }, { released })
-    }
-    const state = run.batches.stateOf(id)
-    return state === "open" ? "unknown" : state
+      await this.#live.submit({ type: "acknowledge-batch", batch: batch.id, kept }, { released })
+      return "settled"
+    })
   }
 
   /** Gives back the batches that nobody acknowledged in time, and takes notice of environments that are gone. */
-  async check(): Promise<void> {
+  check(): Promise<void> {
+    return this.#exclusively(() => this.#check())
+  }
+
+  async #check(): Promise<void> {
     this.#presence.check()
     const { open } = this.#live.run.batches
     if (open.size === 0) return
@@ -122,11 +133,13 @@ export class BatchDesk {
 
   async #take({ manual, signal }: PollOptions): Promise<Handout | null> {
     const { run } = this.#live
-    await this.check()
+    await this.#check()
     for (;;) {
       if (signal.aborted) return null
       for (const batch of run.batches.formed()) {
-        if (!this.#writing.has(batch.id)) return this.#handOut(batch, manual)
+        if (this.#writing.has(batch.id)) continue
+        await this.#live.submit({ type: "hand-out-again", batch: batch.id })
+        return signal.aborted ? null : this.#handOut(batch, manual)
       }
       const groups = run.chooseBatch()
       if (groups === null) return null
@@ -145,6 +158,7 @@ export class BatchDesk {
       return ours
     }
     return {
+      id: formatHandout({ batch: batch.id, handout: batch.handouts }),
       batch,
       signal: controller.signal,
       delivered: () => {
@@ -160,7 +174,7 @@ export class BatchDesk {
     }
   }
 
-  /** One at a time: nobody chooses a batch while another is being formed or the registration changes. */
+  /** One at a time: nobody chooses a batch while another is being formed, acknowledged or given back, or the registration changes. */
   #exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
     const result = this.#turn.then(work)
     this.#turn = result.then(

@@ -124,7 +124,7 @@ test("whatever the order and fate of commits, a recovery finds the run as it is"
       const { signal } = new AbortController()
       const under: Promise<unknown>[] = []
       const handouts: Handout[] = []
-      const manual: number[] = []
+      const manual: string[] = []
       const start = (work: Promise<unknown>): void => void under.push(work.catch(() => {}))
       for (const step of actions) {
         switch (step.do) {
@@ -160,7 +160,7 @@ test("whatever the order and fate of commits, a recovery finds the run as it is"
               desk.poll({ manual: step.manual, waitMs: 0, signal }).then((handout) => {
                 if (handout === null || handout === "not-registered") return
                 handouts.push(handout)
-                if (step.manual) manual.push(handout.batch.id)
+                if (step.manual) manual.push(handout.id)
               }),
             )
             break
@@ -171,7 +171,7 @@ test("whatever the order and fate of commits, a recovery finds the run as it is"
             break
           }
           case "acknowledge":
-            start(desk.acknowledge(manual.shift() ?? 1))
+            start(desk.acknowledge(manual.shift() ?? "1"))
             break
           case "pass time":
             now += 1500

@@ -31,8 +31,11 @@ export type RunEvent =
     }
   /** A batch of these groups; it counts only if the registration is still the one it was chosen for. */
   | { type: "form-batch"; epoch: number; groups: readonly number[] }
+  /** The batch is handed out once more, since its answer may not have arrived: what came before no longer counts. */
+  | { type: "hand-out-again"; batch: number }
   /** The batch's answer was written in full. Until `deadline`, if there is one, it can be acknowledged. */
   | { type: "deliver-batch"; batch: number; deadline: number | null; kept: number | null }
+  /** By its newest hand-out. */
   | { type: "acknowledge-batch"; batch: number; kept: number | null }
   /** Nobody acknowledged the batch in time: its groups are at the front of the queue again. */
   | { type: "return-batch"; batch: number }

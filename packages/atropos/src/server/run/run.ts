@@ -15,6 +15,7 @@ export interface RunResults {
   "disconnect-environment": boolean
   push: PushOutcome
   "form-batch": Batch | null
+  "hand-out-again": void
   "deliver-batch": void
   "acknowledge-batch": void
   "return-batch": void
@@ -119,6 +120,10 @@ export class Run {
     },
     push: (event) => this.#push(event),
     "form-batch": ({ epoch, groups }) => this.#formBatch(epoch, groups),
+    "hand-out-again": ({ batch: id }) => {
+      const batch = this.batches.open.get(id)
+      if (batch !== undefined && !batch.delivered) batch.handouts += 1
+    },
     "deliver-batch": ({ batch: id, deadline, kept }) => {
       const batch = this.batches.open.get(id)
       if (batch === undefined || batch.delivered) return
@@ -171,7 +176,7 @@ export class Run {
   /** Batches whose answer was not written in full were formed for the old registration: their groups go back. */
   #dissolveBatches(): void {
     for (const batch of [...this.batches.formed()].toReversed()) {
-      this.batches.settle(batch)
+      this.batches.markReturned(batch.id)
       for (const slot of batch.slots.toReversed()) this.queue.restore(slot)
     }
   }

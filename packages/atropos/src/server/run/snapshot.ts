@@ -28,7 +28,9 @@ interface RunSnapshot {
     firstId: number
     nextId: number
     returned: number[]
-    open: { id: number; groups: number; epoch: number; deadline: number | null; delivered: boolean }[]
+    /** Pairs of a batch and a hand-out. Older snapshots have none, nor `handouts`. */
+    settledBy?: [number, number][]
+    open: SavedBatch[]
   }
   pushes: RecentPushesSnapshot
   keys: { next: number; front: number }
@@ -42,6 +44,15 @@ interface RunSnapshot {
     bytes: string
     steps: string
   }
+}
+
+interface SavedBatch {
+  id: number
+  groups: number
+  epoch: number
+  deadline: number | null
+  delivered: boolean
+  handouts?: number
 }
 
 /** Everything there is to know of a run, as one text: `restoreSnapshot` makes the same run of it. */
@@ -72,8 +83,9 @@ export function takeSnapshot(run: Run): string {
       firstId: run.batches.firstId,
       nextId: run.batches.nextId,
       returned: [...run.batches.returned],
-      open: open.map(({ id, slots: groups, epoch, deadline, delivered }) => {
-        return { id, groups: groups.length, epoch, deadline, delivered }
+      settledBy: [...run.batches.settledBy],
+      open: open.map(({ id, slots: groups, epoch, deadline, delivered, handouts }) => {
+        return { id, groups: groups.length, epoch, deadline, delivered, handouts }
       }),
     },
     pushes: run.pushes.snapshot,
@@ -122,11 +134,12 @@ export function restoreSnapshot(run: Run, text: string): void {
   run.batches.firstId = snapshot.batches.firstId
   run.batches.nextId = snapshot.batches.nextId
   for (const id of snapshot.batches.returned) run.batches.returned.add(id)
-  for (const { id, groups, epoch, deadline, delivered } of snapshot.batches.open) {
+  for (const [id, handout] of snapshot.batches.settledBy ?? []) run.batches.settledBy.set(id, handout)
+  for (const { id, groups, epoch, deadline, delivered, handouts = 1 } of snapshot.batches.open) {
     const slots = Array.from({ length: groups }, addNext)
     if (!delivered) for (const slot of slots) run.queue.enqueueReserved(slot)
     const sequences = slots.reduce((sum, slot) => sum + run.table.sizeOf(slot), 0)
-    const batch: Batch = { id, slots, sequences, epoch, deadline, delivered }
+    const batch: Batch = { id, slots, sequences, epoch, deadline, delivered, handouts }
     run.batches.open.set(id, batch)
   }
   run.queue.restoreKeyBounds(snapshot.keys)

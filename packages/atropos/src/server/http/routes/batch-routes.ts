@@ -47,10 +47,14 @@ export function addBatchRoutes(app: FastifyInstance, context: ServerContext): vo
     }),
     async (request, reply) => {
       const { id } = request.params
-      const state = /^\d{1,15}$/.test(id) ? await batches.acknowledge(Number(id)) : "unknown"
+      const state = await batches.acknowledge(id)
       if (state === "settled") return sendJson(request, reply, JSON.stringify({ status: "success", batch_id: id }))
       if (state === "returned") {
-        const detail = `Batch ${id} was not acknowledged in time: its groups are in the queue again, and training on it counts them twice; acknowledge sooner or raise --ack-timeout`
+        const detail = `Batch ${id} was not acknowledged in time, or before a registration with other values: its groups are in the queue again, and training on it counts them twice; acknowledge sooner or raise --ack-timeout`
+        return sendFault(request, reply, 409, detail)
+      }
+      if (state === "handed-out-again") {
+        const detail = `Batch ${id} was handed out again under another batch_id, since its answer seemed lost: only the newest can be acknowledged, and training on this one too counts its groups twice; drop it and take the next batch`
         return sendFault(request, reply, 409, detail)
       }
       return sendFault(
@@ -87,7 +91,7 @@ export function addBatchRoutes(app: FastifyInstance, context: ServerContext): vo
       const whole = await sendGroups(request, reply, {
         ids,
         segmentBytes: batch.slots.map((slot) => table.bytes[slot] ?? 0),
-        frame: manual ? { ...batchFrame, before: `{"batch_id":"${batch.id}","batch":[` } : batchFrame,
+        frame: manual ? { ...batchFrame, before: `{"batch_id":"${handout.id}","batch":[` } : batchFrame,
         store: live.store,
         stallMs: limits.stallTimeout * 1000,
         signal: handout.signal,
