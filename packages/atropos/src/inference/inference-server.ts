@@ -142,6 +142,7 @@ export interface ChatRequest {
   messages: readonly InferenceMessage[]
   /** Tools in the words of the OpenAI chat API. */
   tools?: readonly unknown[]
+  /** In the words of the OpenAI chat API too. */
   toolChoice?: unknown
   /** For a server's own rendering of the chat template. */
   templateOptions?: Readonly<Record<string, unknown>>

@@ -28,7 +28,7 @@ export async function askMessages(
     messages: request.messages.filter(({ role }) => role !== "system").map(toTurn),
     ...(system.length === 0 ? {} : { system: system.map(({ content }) => textOf(content)).join("\n\n") }),
     ...(request.tools === undefined ? {} : { tools: request.tools.map(toTool) }),
-    ...(request.toolChoice === undefined ? {} : { tool_choice: request.toolChoice }),
+    ...(request.toolChoice === undefined ? {} : { tool_choice: toToolChoice(request.toolChoice) }),
     ...(sampling.temperature === undefined ? {} : { temperature: sampling.temperature }),
     ...(sampling.topP === undefined ? {} : { top_p: sampling.topP }),
     ...(sampling.stop === undefined ? {} : { stop_sequences: sampling.stop }),
@@ -171,6 +171,14 @@ function toTool(tool: unknown): unknown {
     description: said["description"],
     input_schema: said["parameters"] ?? { type: "object" },
   }
+}
+
+/** In this API's words; what is none of the chat API's choices goes as it is. */
+function toToolChoice(choice: unknown): unknown {
+  if (choice === "required") return { type: "any" }
+  if (choice === "auto" || choice === "none") return { type: choice }
+  const named = isObject(choice) && isObject(choice["function"]) ? choice["function"] : undefined
+  return named === undefined ? choice : { type: "tool", name: named["name"] }
 }
 
 /** Arguments that are no JSON were the model's mistake; the turn is still to be told. */

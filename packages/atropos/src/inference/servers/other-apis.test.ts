@@ -155,6 +155,22 @@ test("a conversation goes by /messages as turns with parts", async () => {
   })
 })
 
+test("a tool choice goes in each API's own words", async () => {
+  const named = { type: "function", function: { name: "search" } }
+  for (const [api, answer, words] of [
+    ["responses", { output: [] }, ["auto", "none", "required", { type: "function", name: "search" }]],
+    [
+      "messages",
+      { content: [], stop_reason: "end_turn" },
+      [{ type: "auto" }, { type: "none" }, { type: "any" }, { type: "tool", name: "search" }],
+    ],
+  ] as const) {
+    const { server, asked } = await start(api, answer)
+    for (const toolChoice of ["auto", "none", "required", named]) await server.chat({ ...conversation, toolChoice })
+    expect(asked.map(({ body }) => body["tool_choice"])).toEqual(words)
+  }
+})
+
 test("a stream of /messages comes to the same as the whole", async () => {
   const { server } = await start("messages", [
     { type: "message_start", message: { usage: { input_tokens: 4, output_tokens: 0 } } },

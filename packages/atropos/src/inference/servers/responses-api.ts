@@ -28,7 +28,7 @@ export async function askResponses(
     model: connection.options.model,
     input: request.messages.flatMap(toItems),
     tools: request.tools?.map(flattenTool),
-    tool_choice: request.toolChoice,
+    tool_choice: flattenTool(request.toolChoice),
     max_output_tokens: sampling.maxTokens,
     // Reasoning models refuse any temperature, unasked ones too.
     temperature: sampling.temperature,
