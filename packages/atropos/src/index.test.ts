@@ -1,0 +1,88 @@
+import { expect, it } from "vitest"
+
+import * as index from "./index.ts"
+import * as testing from "./testing.ts"
+
+// A change here is a change of what users may rely on.
+it("exports the names that were chosen, and no others", () => {
+  expect(Object.keys(index).toSorted()).toMatchInlineSnapshot(`
+    [
+      "AtroposError",
+      "Dataset",
+      "Environment",
+      "JsonFloat",
+      "MathPool",
+      "RewardRegistry",
+      "ServerPool",
+      "TrajectoryClient",
+      "TurnTokens",
+      "afterThink",
+      "answerAfterThink",
+      "applyLengthPenalty",
+      "boxedAnswerTarget",
+      "builtIn",
+      "callReward",
+      "compileTemplate",
+      "contentOf",
+      "createAnswerParser",
+      "createChatTemplate",
+      "createLineLogger",
+      "createMemoryStore",
+      "createRandom",
+      "createTrajectoryServer",
+      "datasetFields",
+      "deepThinkingPrompt",
+      "defaultTargets",
+      "defineEnvironment",
+      "defineReward",
+      "defineTool",
+      "describeTools",
+      "detectServerType",
+      "discountedReturns",
+      "discoverSlurmServers",
+      "environmentConfig",
+      "environmentRows",
+      "errorCodes",
+      "fitTurns",
+      "isAtroposError",
+      "loadTokenizer",
+      "mathEquals",
+      "openDataset",
+      "openServer",
+      "openServerPool",
+      "openSession",
+      "openSqliteStore",
+      "outcomeAdvantages",
+      "packRows",
+      "parseAnswer",
+      "parseBoxedAnswer",
+      "parseGoldAnswer",
+      "parseLosslessJson",
+      "passAtK",
+      "penaliseLength",
+      "processAdvantages",
+      "rolloutEnds",
+      "runIfMain",
+      "runToolCalls",
+      "selectBest",
+      "silentLogger",
+      "splitThinking",
+      "taskPacks",
+      "tokenizeForTrainer",
+      "transliterateToSlp1",
+      "verify",
+      "z",
+    ]
+  `)
+  expect(Object.keys(testing).toSorted()).toMatchInlineSnapshot(`
+    [
+      "ScriptedPolicy",
+      "checkEnvironment",
+      "createModelStub",
+      "createStubTokenizer",
+      "openTrial",
+      "storeCases",
+      "stubTokenizerFiles",
+    ]
+  `)
+})
