@@ -65,7 +65,10 @@ interface Counts {
 }
 
 /** Pushes and pulls without pause while the server is killed again and again; then pulls what is left. */
-async function trainUnderFire(nextBatch: (counts: Counts) => Promise<boolean>): Promise<Counts> {
+async function trainUnderFire(
+  nextBatch: (counts: Counts) => Promise<boolean>,
+  { trainers = 1 }: { trainers?: number } = {},
+): Promise<Counts> {
   const counts: Counts = { acknowledged: new Set(), trained: new Map(), batches: 0 }
   const over = new AbortController()
   const produce = async (push: (group: ScoredGroup) => Promise<boolean>): Promise<void> => {
@@ -80,7 +83,7 @@ async function trainUnderFire(nextBatch: (counts: Counts) => Promise<boolean>): 
     while (!over.signal.aborted) await nextBatch(counts)
   }
   const work = [...Array(4).fill(viaClient), viaPython, viaPython].map(produce)
-  const training = train()
+  const training = Promise.all(Array.from({ length: trainers }, train))
   try {
     for (let round = 0; round < rounds; round++) await server.killWithin(700)
   } finally {
@@ -137,25 +140,34 @@ async function expectRunSurvived(counts: Counts): Promise<void> {
   expect(counts.batches).toBeGreaterThan(rounds)
 }
 
+/** Takes a batch, which counts once it is acknowledged. */
+async function takeAndAcknowledge(counts: Counts): Promise<boolean> {
+  const { batch, batch_id } = await client.batch({ ack: "manual", waitSeconds: 0.1 })
+  if (batch === null || batch_id === undefined) return false
+  expect(batch.reduce((sum, { tokens }) => sum + tokens.length, 0)).toBe(batchSize)
+  try {
+    await client.acknowledge(batch_id)
+  } catch (error) {
+    // Its lease ran out while the server was away, or it was handed out again: its groups come again.
+    if (isAtroposError(error, "server-refused") && error.facts["status"] === 409) return true
+    throw error
+  }
+  counts.batches += 1
+  count(counts, batch)
+  return true
+}
+
 it(`of what was acknowledged under ${rounds} kills, a trainer that acknowledges gets everything exactly once`, async () => {
-  const counts = await trainUnderFire(async (so) => {
-    const { batch, batch_id } = await client.batch({ ack: "manual" })
-    if (batch === null || batch_id === undefined) return false
-    expect(batch.reduce((sum, { tokens }) => sum + tokens.length, 0)).toBe(batchSize)
-    try {
-      await client.acknowledge(batch_id)
-    } catch (error) {
-      // Its lease ran out while the server was away: its groups come again.
-      if (isAtroposError(error, "server-refused") && error.facts["status"] === 409) return true
-      throw error
-    }
-    so.batches += 1
-    count(so, batch)
-    return true
-  })
+  const counts = await trainUnderFire(takeAndAcknowledge)
   expect({ lost: lostOf(counts), repeated: repeatedOf(counts) }).toEqual({ lost: [], repeated: [] })
   await expectRunSurvived(counts)
   expect((await client.status()).current_step).toBe(100 + counts.batches)
+})
+
+it(`of what was acknowledged under ${rounds} kills, several trainers get everything, each group only one of them`, async () => {
+  const counts = await trainUnderFire(takeAndAcknowledge, { trainers: 3 })
+  expect({ lost: lostOf(counts), repeated: repeatedOf(counts) }).toEqual({ lost: [], repeated: [] })
+  await expectRunSurvived(counts)
 })
 
 it(`of what was acknowledged under ${rounds} kills, a plain trainer gets everything, and again only whole batches`, async () => {
