@@ -47,6 +47,7 @@ const reverseDigits = defineEnvironment({
     { role: "user", content: text },
   ],
   score: (text, answer) => scoreReversal(text, answer.text, answer.finishReason === "stop"),
+  gold: (text) => text.split("").toReversed().join(""),
   evaluation: { rows: strings.filter(isHeldOut) },
 })
 

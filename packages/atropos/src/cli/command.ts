@@ -4,8 +4,10 @@ import type { z } from "zod"
 export interface CommandContext {
   stdout: (text: string) => void
   stderr: (text: string) => void
-  /** Whether stderr is a terminal: progress is shown only there. */
+  /** Whether stderr is a terminal: progress is drawn there, and elsewhere comes as a line now and then. */
   terminal?: boolean
+  /** The width of that terminal. */
+  columns?: number
   /** Aborted at the first SIGINT or SIGTERM; a second one ends the process at once. */
   signal: AbortSignal
   environment: Readonly<Record<string, string | undefined>>

@@ -26,6 +26,7 @@ export async function runWithProcess(run: (context: CommandContext) => Promise<n
     stdout: (text) => void process.stdout.write(text),
     stderr: (text) => void process.stderr.write(text),
     terminal: process.stderr.isTTY,
+    ...(process.stderr.isTTY ? { columns: process.stderr.columns } : {}),
     signal: abort.signal,
     environment: process.env,
     workingDirectory: process.cwd(),

@@ -52,7 +52,7 @@ export interface EnvironmentDefinition<Row, Own extends object = object> {
   ) => TrajectoryGroup | undefined
   /** A whole rollout, in place of `prompt` and `score`. */
   rollout?: (row: Row, rollout: Rollout<EnvironmentConfig & Own>) => Promise<RolloutResult | undefined>
-  /** What a perfect policy would answer, for `atropos check`. */
+  /** What a perfect policy would answer, for `atropos check` and `--testing`. */
   gold?: (row: Row, call: { turn: number; prompt: string }) => string
   /** Rows for tests and `atropos check`, there without a network. */
   examples?: readonly Row[]

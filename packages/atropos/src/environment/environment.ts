@@ -103,7 +103,7 @@ export abstract class Environment<Item = unknown, Config extends EnvironmentConf
     return []
   }
 
-  /** What a perfect policy would answer in this turn of an item, for `atropos check`; undefined when nobody knows. */
+  /** What a perfect policy would answer in this turn of an item, for `atropos check` and `--testing`; undefined when nobody knows. */
   goldAnswer(_item: Item, _call: { turn: number; prompt: string }): string | undefined {
     return undefined
   }

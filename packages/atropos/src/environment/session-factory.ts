@@ -8,13 +8,14 @@ import { createAnswerParser } from "../inference/session/answer-parser.ts"
 import { openSession } from "../inference/session/recorded-session.ts"
 import { AtroposError } from "../runtime/errors.ts"
 import type { EnvironmentConfig } from "./config/environment-config.ts"
+import type { Random } from "./random.ts"
 import type { OpenSession } from "./rollouts/run-rollout.ts"
 
 type SessionPolicy = Pick<InferenceServer, "completeTokens" | "name">
 
 export interface SessionFactoryOptions {
   /** What answers, perhaps another one for each session. */
-  policy: SessionPolicy | ((opened: { agent: string }) => SessionPolicy)
+  policy: SessionPolicy | ((opened: { agent: string; random: Random; item?: unknown }) => SessionPolicy)
   tokenizer: Tokenizer
   config: EnvironmentConfig
   /** The trainer's max_token_len, which every sequence has to stay below; 0 or less: no limit. */
@@ -37,10 +38,10 @@ export function createSessionFactory(options: SessionFactoryOptions): OpenSessio
   // A template that says nothing of calls leaves them to the environment's prompt, where hermes is the custom.
   const parser = createAnswerParser({ toolCallFormat: config.toolCallFormat ?? shown ?? "hermes" })
   const turnTokens = new TurnTokens(tokenizer)
-  return ({ agent, split, signal, random }) => {
+  return ({ agent, split, signal, random, item }) => {
     const maxTokenLen = options.maxTokenLen()
     return openSession({
-      server: typeof policy === "function" ? policy({ agent }) : policy,
+      server: typeof policy === "function" ? policy({ agent, random, item }) : policy,
       tokenizer,
       ...(template === undefined ? {} : { template }),
       turnTokens,

@@ -2,6 +2,7 @@ import type { Tokenizer } from "../../chat/tokenizer.ts"
 import { loadTokenizer } from "../../chat/tokenizers/load-tokenizer.ts"
 import { reasoningOf } from "../../environment/config/reasoning.ts"
 import type { ServerConfig } from "../../environment/config/server-config.ts"
+import { toldAnswer } from "../../environment/testing/gold-now-and-then.ts"
 import type { InferenceServer } from "../../inference/inference-server.ts"
 import { openServerPool } from "../../inference/pool/open-pool.ts"
 import type { ServerPool } from "../../inference/pool/server-pool.ts"
@@ -62,7 +63,7 @@ export async function connectPolicy(
 async function startStub(seed: number): Promise<ModelStub> {
   const { createModelStub } = await import("../../inference/stub/model-stub.ts")
   // Answers long enough for environments that leave out short ones.
-  return createModelStub({ seed, minTokens: 16 })
+  return createModelStub({ seed, minTokens: 16, answer: toldAnswer })
 }
 
 /** The servers with addresses: as given, those of the Slurm job, the usual ports, or the stub in their place. */

@@ -66,6 +66,32 @@ test("serve reaches the server of rollout_server_url, logs there, and keeps its 
   expect(events.some(({ event }) => event === "metrics")).toBe(true)
 })
 
+test("serve --testing sends groups of an environment that only its gold answer satisfies", async () => {
+  const server = await openServer()
+  onTestFinished(() => server.close())
+  await server.register({ batch_size: 4, num_steps: 2 })
+  const { directory, context, out } = workplace()
+  writeFileSync(
+    join(directory, "strict.ts"),
+    `import { defineEnvironment } from ${JSON.stringify(library)}
+export default defineEnvironment({
+  name: "strict",
+  defaults: { groupSize: 4 },
+  rows: ["north", "south"],
+  prompt: (row) => "say " + row + ":",
+  score: (row, answer) => (answer.text === row ? 1 : 0),
+  gold: (row) => row,
+})
+`,
+  )
+  const argv = ["serve", "strict.ts", "--testing", "--json", "--track", "none", "--env.total_steps", "2"]
+  const serving = runCommand([...argv, "--env.rollout_server_url", server.url], context)
+  const [batch] = await server.train(2, AbortSignal.timeout(20_000))
+  expect(new Set(batch?.scores[0])).toEqual(new Set([0, 1]))
+  expect(await serving).toBe(0)
+  expect(out()).toContain('"end":"steps"')
+})
+
 test("serve logs and saves as the env flags say", async () => {
   const server = await openServer()
   onTestFinished(() => server.close())

@@ -7,6 +7,7 @@ import { createRandom, type Random } from "../../environment/random.ts"
 import type { OpenSession } from "../../environment/rollouts/run-rollout.ts"
 import type { RunListener } from "../../environment/serve/run-listener.ts"
 import { createSessionFactory } from "../../environment/session-factory.ts"
+import { goldNowAndThen } from "../../environment/testing/gold-now-and-then.ts"
 import { createLineLogger, type Logger } from "../../runtime/logger.ts"
 import type { CommandContext } from "../command.ts"
 import { connectPolicy, type Policy } from "./connect-policy.ts"
@@ -39,19 +40,20 @@ export async function openRun(
   const policy = await connectPolicy(configuration, { ...context, logger })
   const random = createRandom(config.seed ?? randomInt(2 ** 31))
   let maxTokenLen = -1
+  const environment = createEnvironment(environmentClass, {
+    config,
+    logger,
+    random: random.fork("environment"),
+    tokenizer: policy.tokenizer,
+    helpers: policy.helpers,
+  })
   return {
-    environment: createEnvironment(environmentClass, {
-      config,
-      logger,
-      random: random.fork("environment"),
-      tokenizer: policy.tokenizer,
-      helpers: policy.helpers,
-    }),
+    environment,
     name: environmentClass.about.name,
     config,
     policy,
     openSession: createSessionFactory({
-      policy: policy.server,
+      policy: run.testing ? (opened) => goldNowAndThen(policy.server, environment, opened) : policy.server,
       tokenizer: policy.tokenizer,
       config,
       maxTokenLen: () => maxTokenLen,

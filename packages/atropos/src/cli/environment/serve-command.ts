@@ -8,7 +8,7 @@ import { createLogListener } from "../../environment/serve/log-listener.ts"
 import type { RunListener } from "../../environment/serve/run-listener.ts"
 import { RunMetrics } from "../../environment/serve/run-metrics.ts"
 import { serve } from "../../environment/serve/serve.ts"
-import { describeSummary } from "../../environment/serve/summary.ts"
+import { describeSummary, describeWork, RunCounter } from "../../environment/serve/summary.ts"
 import { StepLogger } from "../../environment/serve/step-logger.ts"
 import { TrajectoryClient } from "../../protocol/trajectory-client.ts"
 import type { CommandContext } from "../command.ts"
@@ -68,6 +68,7 @@ async function serveWith(
       }),
   }
   defer(() => progress.end())
+  const counter = new RunCounter()
   const summary = await serve({
     ...run,
     config,
@@ -76,7 +77,15 @@ async function serveWith(
     evaluationConcurrency: policy.evaluationConcurrency,
     signal: context.signal,
     workingDirectory: context.workingDirectory,
-    listeners: [run.limits, createLogListener(logger), metrics, steps, saving, countSteps(progress, config)],
+    listeners: [
+      run.limits,
+      createLogListener(logger),
+      metrics,
+      steps,
+      saving,
+      counter,
+      showSteps(progress, counter, config),
+    ],
   })
   progress.end()
   steps.flush()
@@ -85,22 +94,22 @@ async function serveWith(
   return 0
 }
 
-/** Steps so far, and what is under way. */
-function countSteps(progress: Progress, config: Pick<EnvironmentConfig, "totalSteps">): RunListener {
+/** Steps so far, what came of the items, and what is under way. */
+function showSteps(
+  progress: Progress,
+  counter: RunCounter,
+  config: Pick<EnvironmentConfig, "totalSteps">,
+): RunListener {
   let totalSteps = config.totalSteps
-  let sent = 0
   return {
     registered: ({ numSteps }) => {
       if (totalSteps === -1) totalSteps = numSteps
-    },
-    groupSent: () => {
-      sent += 1
     },
     status: ({ status, inFlight }) =>
       progress.update(
         status.current_step,
         totalSteps,
-        `steps  ${sent} groups sent, ${inFlight} in flight, ${status.queue_size} queued`,
+        `steps  ${describeWork(counter)}; ${inFlight} groups in flight, ${status.queue_size} queued`,
       ),
   }
 }

@@ -43,6 +43,7 @@ export async function runEvaluation<Config extends EnvironmentConfig>(
       const place = index++
       started += 1
       const work = runRollout<Value, Config>({
+        item,
         index: 0,
         split: "eval",
         run: (context) => rollout(item, context),

@@ -8,6 +8,7 @@ import type { Rollout, RolloutResult } from "./rollout.ts"
 import { type EndedRollout, type OpenSession, runRollout } from "./run-rollout.ts"
 
 export interface GroupRunOptions<Config extends EnvironmentConfig> {
+  item: unknown
   config: Config
   helpers: Readonly<Record<string, InferenceServer>>
   random: Random

@@ -15,10 +15,18 @@ export type EndedRollout<Value> =
   | { status: "failed"; index: number; failure: RolloutFailure; seconds: number }
 
 export interface OpenSession {
-  (options: { agent: string; split: "train" | "eval"; signal: AbortSignal; random: Random }): Session
+  (options: {
+    agent: string
+    split: "train" | "eval"
+    signal: AbortSignal
+    random: Random
+    /** What the rollout is of. */
+    item?: unknown
+  }): Session
 }
 
 export interface RunRolloutOptions<Value, Config extends EnvironmentConfig> {
+  item: unknown
   index: number
   split: "train" | "eval"
   run: (rollout: Rollout<Config>) => Promise<Value>
@@ -35,7 +43,7 @@ export interface RunRolloutOptions<Value, Config extends EnvironmentConfig> {
 export async function runRollout<Value, Config extends EnvironmentConfig>(
   options: RunRolloutOptions<Value, Config>,
 ): Promise<EndedRollout<Value>> {
-  const { index, split, run, config, helpers, random, logger, step, openSession } = options
+  const { item, index, split, run, config, helpers, random, logger, step, openSession } = options
   const began = performance.now()
   const limit = new AbortController()
   const signal = AbortSignal.any([options.signal, limit.signal])
@@ -44,7 +52,7 @@ export async function runRollout<Value, Config extends EnvironmentConfig>(
   const agent = (name: string): Session => {
     const known = sessions.get(name)
     if (known !== undefined) return known
-    const session = openSession({ agent: name, split, signal, random: random.fork(`agent-${name}`) })
+    const session = openSession({ agent: name, split, signal, random: random.fork(`agent-${name}`), item })
     sessions.set(name, session)
     return session
   }

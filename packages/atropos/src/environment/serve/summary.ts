@@ -69,15 +69,7 @@ export class RunCounter implements RunListener {
 }
 
 /** The summary in a sentence or two. */
-export function describeSummary({
-  end,
-  step,
-  items,
-  groupsSent,
-  groupsDropped,
-  rollouts,
-  rolloutsFailed,
-}: RunSummary): string {
+export function describeSummary({ end, step, items, ...counts }: RunSummary): string {
   const ends: Readonly<Record<RunEnd, string>> = {
     steps: "all steps done",
     exhausted: "no more items",
@@ -86,8 +78,18 @@ export function describeSummary({
   }
   return (
     `${ends[end]} at step ${step}: ${items.taken} items taken, ${items.sent} sent, ${items.dropped} dropped, ${items.unfinished} unfinished; ` +
-    `${groupsSent} groups sent${listed("dropped", groupsDropped)}; ${rollouts} rollouts${listed("failed", rolloutsFailed)}`
+    describeWork(counts)
   )
+}
+
+/** Groups sent and dropped, rollouts done and failed, the dropped and the failed by their reasons. */
+export function describeWork({
+  groupsSent,
+  groupsDropped,
+  rollouts,
+  rolloutsFailed,
+}: Pick<RunSummary, "groupsSent" | "groupsDropped" | "rollouts" | "rolloutsFailed">): string {
+  return `${groupsSent} groups sent${listed("dropped", groupsDropped)}; ${rollouts} rollouts${listed("failed", rolloutsFailed)}`
 }
 
 function listed(what: string, counts: Readonly<Record<string, number>>): string {
