@@ -18,3 +18,14 @@ test.each([
   expect(toolCallFormatOf(readFileSync(new URL(`${name}.jinja`, templates), "utf8"))).toBe(format)
   if (format !== undefined) expect(isToolCallFormat(format)).toBe(true)
 })
+
+test.each([
+  ["of functions with JSON arguments", "<|python_tag|><function=name>{{ arguments }}</function>", undefined],
+  ["of functions with parameters in tags", "<tool_call>\n<function=f>\n<parameter=p>", "qwen3_coder"],
+  ["of JSON lines between tags", "<tool_calls>\n{...}\n</tool_calls><end_of_sentence>", undefined],
+  ["with a marker before every tag", "]<]minimax[>[<tool_call>]<]minimax[>[<invoke name=", undefined],
+  ["of Llama 4 with JSON calls", '<|python_start|>{"name": f, "parameters": p}', "llama3_json"],
+  ["of Llama 4 with Python calls", "<|python_start|>[f(a=1)]<|python_end|>", "llama4_pythonic"],
+])("a template %s shows its own format, or none", (_, source, format) => {
+  expect(toolCallFormatOf(source)).toBe(format)
+})

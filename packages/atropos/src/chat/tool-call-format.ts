@@ -1,5 +1,8 @@
 // The most telling marks first: some stand in the templates of several families.
-const marks: readonly (readonly [format: string, ...texts: string[]])[] = [
+const marks: readonly (readonly [format: string | undefined, ...texts: string[]])[] = [
+  // Formats without a parser here, whose templates hold another one's marks.
+  [undefined, "]<]minimax[>["],
+  [undefined, "<tool_calls>", "<end_of_sentence>"],
   ["harmony", "<|channel|>", "<|message|>"],
   ["minimax_m2", "<minimax:tool_call>"],
   ["seed_oss", "<seed:tool_call>"],
@@ -10,9 +13,12 @@ const marks: readonly (readonly [format: string, ...texts: string[]])[] = [
   ["internlm", "<|action_start|>"],
   ["gemma4", "<|tool_call>"],
   ["glm45", "<arg_key>"],
-  ["qwen3_coder", "<function="],
+  ["qwen3_coder", "<function=", "<parameter="],
+  // JSON between function tags.
+  [undefined, "<function="],
   ["mistral_v11", "[TOOL_CALLS]", "[ARGS]"],
   ["mistral", "[TOOL_CALLS]"],
+  ["llama3_json", "<|python_start|>", '"parameters"'],
   ["llama4_pythonic", "<|python_start|>"],
   ["llama3_json", "<|python_tag|>"],
   ["llama3_json", "<|start_header_id|>", '"parameters"'],

@@ -113,6 +113,65 @@ describe("tool-call parsers", () => {
     ])
   })
 
+  const tools = [
+    {
+      type: "function" as const,
+      function: {
+        name: "f",
+        parameters: {
+          properties: {
+            list: { type: "array" },
+            map: { type: "object" },
+            text: { type: "string" },
+            on: { type: "boolean" },
+          },
+        },
+      },
+    },
+  ]
+
+  it.each([
+    ["seed_oss", (name: string, value: string) => `<parameter=${name}>${value}</parameter>`],
+    ["qwen3_coder", (name: string, value: string) => `<parameter=${name}>\n${value}\n</parameter>`],
+  ])(
+    "%s: takes the lists and objects of Python that its template prints, for parameters of those types",
+    (format, tag) => {
+      const parameters = [
+        tag("list", "['it\\'s', \"b\", None, 1.0]"),
+        tag("map", "{'k': [True, {'z': None}]}"),
+        tag("text", "['a']"),
+        tag("on", "True"),
+      ]
+      const body = `<function=f>\n${parameters.join("\n")}\n</function>`
+      const text = format === "seed_oss" ? `<seed:tool_call>\n${body}\n</seed:tool_call>` : body
+      expect(parseToolCalls(format, text, tools).calls).toEqual([
+        {
+          name: "f",
+          arguments: `{"list": ["it's", "b", null, 1.0], "map": {"k": [true, {"z": null}]}, "text": "['a']", "on": true}`,
+        },
+      ])
+      const broken = text.replace("'b'", "'b").replace("{'k':", "{k:")
+      expect(parseToolCalls(format, broken, tools).calls[0]?.arguments).toContain(`"map": "{k: [True, {'z': None}]}"`)
+    },
+  )
+
+  it("gemma4: reads the None that its template prints for null", () => {
+    const text = '<|tool_call>call:f{note:None,list:[1,None],name:<|"|>None<|"|>}<tool_call|>'
+    expect(parseToolCalls("gemma4", text).calls).toEqual([
+      { name: "f", arguments: '{"note": null, "list": [1, null], "name": "None"}' },
+    ])
+  })
+
+  it.each(["<|python_start|><|python_end|>", "<|python_start|>", "<|python_tag|>"])(
+    "llama3_json: keeps %s before a call out of the content, in pieces too",
+    (tags) => {
+      const text = `Look:\n${tags}{"name": "f", "parameters": {"a": 1}}`
+      const expected = { content: "Look:", calls: [{ name: "f", arguments: '{"a": 1}' }] }
+      expect(parseToolCalls("llama3_json", text)).toEqual(expected)
+      expect(parseInPieces("llama3_json", text.split(""))).toEqual(expected)
+    },
+  )
+
   it("takes time in proportion to a hostile text's length", () => {
     const deep = `<tool_call>{"name": "f", "arguments": ${"[".repeat(100_000)}`
     expect(parseToolCalls("hermes", deep).calls).toEqual([])

@@ -70,6 +70,15 @@ function expectCharacter(text: string, at: number, character: string): number {
   return text[index] === character ? index + 1 : INVALID
 }
 
+/** The JSON text of what is one Python literal and nothing else; undefined for other text. */
+export function readPythonLiteral(text: string): string | undefined {
+  // The space ends a number or a name.
+  const ended = `${text.trim()} `
+  const literal = scanLiteral(ended, 0, 0)
+  if (literal === PARTIAL || literal === INVALID) return undefined
+  return literal.end === ended.length - 1 ? literal.json : undefined
+}
+
 function scanLiteral(text: string, at: number, depth: number): Scanned<Literal> {
   if (depth > maxDepth) return INVALID
   const start = skipSpace(text, at)

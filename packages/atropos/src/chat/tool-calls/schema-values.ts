@@ -1,9 +1,11 @@
+import { readPythonLiteral } from "./python-calls.ts"
 import { scanJson } from "./scan.ts"
 import type { FunctionTool } from "./tool-call.ts"
 
 /**
  * The JSON text of a value that a format without JSON spells as plain text, by the type in the tool's schema:
- * a string stays a string (`007`); what does not fit its type is a string as well.
+ * a string stays a string (`007`); what does not fit its type is a string as well. Lists and objects may be Python's,
+ * since templates print them so.
  * Without a schema, text that is JSON is taken as that.
  */
 export function readTypedValue(text: string, tool: string, parameter: string, tools: readonly FunctionTool[]): string {
@@ -14,8 +16,9 @@ export function readTypedValue(text: string, tool: string, parameter: string, to
   if (types.size === 0) return isJson(trimmed) ? trimmed : JSON.stringify(text)
   if (types.has("boolean") && /^(?:true|false)$/i.test(trimmed)) return trimmed.toLowerCase()
   if ((types.has("integer") || types.has("number")) && isJson(trimmed) && /^[-\d]/.test(trimmed)) return trimmed
-  if (types.has("object") && trimmed.startsWith("{") && isJson(trimmed)) return trimmed
-  if (types.has("array") && trimmed.startsWith("[") && isJson(trimmed)) return trimmed
+  const isContainer =
+    (types.has("object") && trimmed.startsWith("{")) || (types.has("array") && trimmed.startsWith("["))
+  if (isContainer) return isJson(trimmed) ? trimmed : (readPythonLiteral(trimmed) ?? JSON.stringify(text))
   return JSON.stringify(text)
 }
 

@@ -42,6 +42,11 @@ function scanValue(text: string, at: number, depth: number): Value {
     const close = findText(text, open, quote)
     return close === PARTIAL ? PARTIAL : { json: JSON.stringify(text.slice(open, close)), end: close + quote.length }
   }
+  // The template prints what Python calls null.
+  if (first === "N") {
+    const end = expectText(text, start, "None")
+    return end === PARTIAL || end === INVALID ? end : { json: "null", end }
+  }
   const end = scanJson(text, start)
   if (end === PARTIAL || end === INVALID) return end
   return { json: text.slice(start, end), end }

@@ -38,14 +38,21 @@ function matchTagged(text: string, inner: number, endTag: string, startTag: stri
   return another === INVALID ? { resume: inner } : { calls: [found.call], end: next }
 }
 
-/** Bare objects with `name` and `parameters`, perhaps after `<|python_tag|>`, separated by anything. */
+const pythonTags = ["<|python_tag|>", "<|python_start|>"]
+
+/**
+ * Bare objects with `name` and `parameters`, perhaps after `<|python_tag|>` (Llama 4: `<|python_start|>`, whose end tag
+ * may come at once), separated by anything.
+ */
 export const llama3Json: ToolCallFormat = {
   name: "llama3_json",
-  markers: ["<|python_tag|>", "{"],
+  markers: [...pythonTags, "{"],
   closers: "}",
   match(text, at) {
-    const tag = "<|python_tag|>"
-    const start = skipSpace(text, text.startsWith(tag, at) ? at + tag.length : at)
+    const tag = pythonTags.find((candidate) => text.startsWith(candidate, at)) ?? ""
+    const endTag = tag === "" ? INVALID : expectSpaced(text, at + tag.length, "<|python_end|>")
+    if (endTag === PARTIAL) return "partial"
+    const start = skipSpace(text, endTag === INVALID ? at + tag.length : endTag)
     const found = scanCallObject(text, start, "refused")
     if (found === PARTIAL) return "partial"
     if (found !== INVALID) return { calls: [found.call], end: found.end }
