@@ -116,14 +116,18 @@ class SqliteStore implements Store {
   }
 
   async read(groupId: number): Promise<Payload> {
-    if (this.#ended !== null) throw this.#ended
+    this.#requireOpen()
     const arriving = this.#arriving.get(groupId)
     if (arriving !== undefined) {
       await arriving.catch(() => {
         throw unknownGroup(groupId)
       })
     }
-    return this.#cache.get(groupId) ?? this.#reader.read(groupId)
+    const payload = this.#cache.get(groupId)
+    if (payload !== undefined) return payload
+    // The store may have closed while the commit was under way: the reader must not start again.
+    this.#requireOpen()
+    return this.#reader.read(groupId)
   }
 
   close(): Promise<void> {
@@ -132,18 +136,27 @@ class SqliteStore implements Store {
   }
 
   async #close(): Promise<void> {
-    const exited = new Promise((resolve) => this.#writer.once("exit", resolve))
-    const done = this.#request({ type: "close" })
-    this.#ended ??= closedStore()
-    // Before the writer: the last connection to close is the one that tidies the write-ahead log away.
+    const broken = this.#ended
+    this.#ended = broken ?? closedStore()
+    // Wholly before the writer, which tidies the write-ahead log away if it is the last connection to close.
     await this.#reader.close()
-    await done
+    if (broken !== null) throw broken
+    const exited = new Promise((resolve) => this.#writer.once("exit", resolve))
+    await this.#post({ type: "close" })
     await exited
     this.#cache.clear()
   }
 
   async #request(job: Job, transfers: readonly ArrayBuffer[] = []): Promise<Recovered | null> {
+    this.#requireOpen()
+    return this.#post(job, transfers)
+  }
+
+  #requireOpen(): void {
     if (this.#ended !== null) throw this.#ended
+  }
+
+  #post(job: Job, transfers: readonly ArrayBuffer[] = []): Promise<Recovered | null> {
     if (isChange(job)) this.#recovered = null
     const { promise, resolve, reject } = Promise.withResolvers<Recovered | null>()
     this.#writer.postMessage({ failuresSeen: this.#failuresSeen, job } satisfies WriterRequest, transfers)
