@@ -25,15 +25,24 @@ const unknownTable = 1
 export function openRun(directory: string, maxFileBytes: number | null): DatabaseSync {
   const { DatabaseSync } = loadSqlite()
   const file = join(directory, runFileName)
-  if (existsSync(file)) {
-    inspectBytes(file)
-    // A connection that can not write leaves the log alone when it closes.
-    inspectTables(file, new DatabaseSync(file, { readOnly: true }))
-  } else {
+  const isThere = existsSync(file)
+  if (isThere) inspectBytes(file)
+  else {
     if (existsSync(`${file}-wal`)) throw damagedRun(file, "it is missing, and its -wal file is there")
     layRun(directory, file, (path) => new DatabaseSync(path))
   }
-  const database = new DatabaseSync(file)
+  // A connection that can not write leaves the log alone when it closes.
+  const inspection = isThere ? new DatabaseSync(file, { readOnly: true }) : null
+  try {
+    if (inspection !== null) inspectTables(file, inspection)
+    return openToWrite(new DatabaseSync(file), maxFileBytes)
+  } finally {
+    // Not before: a log that no connection has open is walked through again by the next one, and it may be long.
+    inspection?.close()
+  }
+}
+
+function openToWrite(database: DatabaseSync, maxFileBytes: number | null): DatabaseSync {
   try {
     database.exec("PRAGMA synchronous = FULL; PRAGMA cache_size = -8192")
     database.exec(`PRAGMA wal_autocheckpoint = ${logPages}`)
@@ -106,7 +115,5 @@ function inspectTables(file: string, database: DatabaseSync): void {
   } catch (error) {
     if (sqliteErrorCode(error) === unknownTable) throw damagedRun(file, String(error), error)
     throw describeSqliteError(error, file)
-  } finally {
-    database.close()
   }
 }
