@@ -2,93 +2,28 @@
 //
 // Time per status poll, push and batch at several lengths of the queue, with and without minimum allocations, over
 // HTTP against a durable run in a process of its own; memory per queued group; and the time from start to the first
-// answer. Group and batch size are fixed, so that only the queue's length differs. With `--short` the queues are shorter, and it fails on a gross loss.
+// answer over 10 GB of groups (which lie in the system's temporary folder meanwhile). Group and batch size are fixed, so
+// that only the queue's length differs. With `--short` queues are shorter and smaller, and it fails on a gross loss.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
-import { Client } from "undici"
-
+import { measureStart } from "./server-queue/measure-start.ts"
 import { ServerProcess } from "./server-queue/server-process.ts"
+import { batchSize, begin, groupSize, Trainer } from "./server-queue/trainer.ts"
 
 const short = process.argv.includes("--short")
 const asked = process.argv.slice(2).filter((argument) => argument !== "--short")
 const lengths = asked.length > 0 ? asked.map(Number) : short ? [10, 1000, 100_000] : [10, 1000, 100_000, 1_000_000]
 /** How far past a target is a gross loss, and no noise of a busy machine. */
 const grossFactor = 3
-const groupSize = 4
-const batchSize = 32
 const rounds = 5
 const callsPerRound = 40
-const groupsPerPush = 1000
-
-const group = {
-  tokens: Array.from({ length: groupSize }, (_, row) => [row, 2, 3, 4]),
-  masks: Array.from({ length: groupSize }, () => [-100, 2, 3, 4]),
-  scores: [1.5, 0.5, 0.25, -1.5],
-}
 
 interface Times {
   status: number
   push: number
   batch: number
-}
-
-class Trainer {
-  readonly #client: Client
-  #pushed = 0
-
-  constructor(address: string) {
-    this.#client = new Client(address, { pipelining: 1 })
-  }
-
-  async call(method: "GET" | "POST", path: string, body?: unknown): Promise<string> {
-    const response = await this.#client.request({
-      method,
-      path,
-      ...(body === undefined ? {} : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
-    })
-    const text = await response.body.text()
-    if (response.statusCode !== 200) throw new Error(`${method} ${path}: ${response.statusCode} ${text}`)
-    return text
-  }
-
-  /** Groups of the environments in turn. */
-  async push(count: number): Promise<void> {
-    for (let left = count; left > 0; left -= groupsPerPush) {
-      const groups = Array.from({ length: Math.min(left, groupsPerPush) }, () => ({
-        ...group,
-        env_id: this.#pushed++ % 4,
-      }))
-      await this.call("POST", "/scored_data_list", groups)
-    }
-  }
-
-  async pushOne(): Promise<void> {
-    await this.call("POST", "/scored_data", { ...group, env_id: this.#pushed++ % 4 })
-  }
-
-  close(): Promise<void> {
-    return this.#client.close()
-  }
-}
-
-async function begin(trainer: Trainer, minimum: number | null): Promise<void> {
-  await trainer.call("POST", "/register", {
-    wandb_group: "g",
-    wandb_project: "p",
-    batch_size: batchSize,
-    max_token_len: 64,
-    checkpoint_dir: "",
-    save_checkpoint_interval: 1,
-    starting_step: 0,
-    num_steps: 1_000_000,
-  })
-  await trainer.call("GET", "/batch")
-  for (let index = 0; index < 4; index++) {
-    const environment = { max_token_length: 64, desired_name: "e", weight: 1, group_size: groupSize }
-    await trainer.call("POST", "/register-env", { ...environment, min_batch_allocation: minimum })
-  }
 }
 
 function report(what: string, value: number, target: number, unit = "", digits = 2): void {
@@ -159,29 +94,8 @@ async function measureMode(minimum: number | null): Promise<void> {
   rmSync(folder, { recursive: true })
 }
 
-async function measureStart(): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), "atropos-bench-"))
-  const first = await ServerProcess.start(["--data-dir", folder])
-  const trainer = new Trainer(first.address)
-  await begin(trainer, null)
-  await trainer.push(100_000)
-  await trainer.close()
-  await first.stop()
-  const seconds: number[] = []
-  for (let round = 0; round < rounds; round++) {
-    const start = process.hrtime.bigint()
-    const server = await ServerProcess.start(["--data-dir", folder])
-    const poller = new Trainer(server.address)
-    await poller.call("GET", "/status-env?env_id=1")
-    seconds.push(Number(process.hrtime.bigint() - start) / 1e9)
-    await poller.close()
-    await server.stop()
-  }
-  console.log("after a clean stop with 100000 groups")
-  report("start to first answer:", median(seconds), 1, " s")
-  rmSync(folder, { recursive: true })
+for (const [what, seconds] of await measureStart({ groups: 100_000, bytesEach: short ? 5000 : 100_000, rounds })) {
+  report(`start to first answer, ${what}:`, median(seconds), 1, " s")
 }
-
-await measureStart()
 await measureMode(null)
 await measureMode(0.25)

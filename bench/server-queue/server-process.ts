@@ -43,4 +43,10 @@ export class ServerProcess {
     this.#child.kill("SIGTERM")
     await this.#exited
   }
+
+  /** Ends it as a crash would. */
+  async kill(): Promise<void> {
+    this.#child.kill("SIGKILL")
+    await this.#exited
+  }
 }
