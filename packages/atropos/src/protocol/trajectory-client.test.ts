@@ -4,6 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { gunzipSync } from "node:zlib"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { createLineLogger } from "../runtime/logger.ts"
 import type { ScriptedServer, Step } from "./client/scripted-server.ts"
 import { startScriptedServer } from "./client/scripted-server.ts"
 import type { ScoredGroup } from "./messages.ts"
@@ -257,6 +258,22 @@ describe("a call", () => {
     server.otherwise = () => away
     const call = connect({ totalTimeoutMs: 30 }).info()
     await expect(call).rejects.toMatchObject({ code: "server-refused", retryable: true, facts: { status: 503 } })
+  })
+
+  it("may have a total timeout of its own, and the log says of its outage when it begins and ends", async () => {
+    const lines: string[] = []
+    const logger = createLineLogger({ level: "info", json: false, write: (line) => void lines.push(line) })
+    server.script = [away, away, { answer: { batch_size: 8, max_token_len: 512 } }]
+    const patient = connect({ totalTimeoutMs: 0, logger }).info({ totalTimeoutMs: Infinity })
+    expect(await patient).toEqual({ batch_size: 8, max_token_len: 512 })
+    expect(lines.join("")).toMatch(
+      /warn {2}GET \S+\/info was refused with 503.*; trying again.*\n.*GET \/info works again/,
+    )
+  })
+
+  it("names the command that starts a server where none listens", async () => {
+    await server.close()
+    await expect(connect({ totalTimeoutMs: 0 }).info()).rejects.toThrow(/ECONNREFUSED.*atropos run-api/)
   })
 
   it.each<[string, Step, object]>([

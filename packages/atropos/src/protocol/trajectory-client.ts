@@ -64,6 +64,8 @@ export interface RefusedPush {
 
 export interface CallOptions {
   signal?: AbortSignal | undefined
+  /** Instead of the client's; Infinity tries for as long as it takes. Pushes always do. */
+  totalTimeoutMs?: number
 }
 
 const inflate = promisify(gunzip)
@@ -133,12 +135,12 @@ export class TrajectoryClient {
    * comes with a `batch_id` and is handed out again unless that is acknowledged in time.
    */
   batch(options: CallOptions & { waitSeconds?: number; ack?: "manual" } = {}): Promise<BatchResponse> {
-    const { waitSeconds, ack, signal } = options
+    const { waitSeconds, ack, ...rest } = options
     const query = new URLSearchParams()
     if (waitSeconds !== undefined) query.set("wait", String(waitSeconds))
     if (ack !== undefined) query.set("ack", ack)
     const path = query.size === 0 ? "/batch" : `/batch?${query.toString()}`
-    return this.#call({ method: "GET", path, patienceMs: (waitSeconds ?? 0) * 1000, signal }, readBatch)
+    return this.#call({ method: "GET", path, patienceMs: (waitSeconds ?? 0) * 1000, ...rest }, readBatch)
   }
 
   /** Settles a batch taken with `ack: "manual"`; again does no harm. */
@@ -247,9 +249,11 @@ export class TrajectoryClient {
     onRefused({ groups: (Array.isArray(groups) ? groups : [groups]) as ScoredGroup[], error, file })
   }
 
-  #call<Answer>(call: Call, read: (text: string) => Answer): Promise<Answer> {
-    const { totalTimeoutMs = 60_000 } = this.#options
-    return retry(() => this.#attempt(call, read), { policy: this.#policy, totalTimeoutMs, signal: call.signal })
+  #call<Answer>(call: Call & CallOptions, read: (text: string) => Answer): Promise<Answer> {
+    const { totalTimeoutMs = this.#options.totalTimeoutMs ?? 60_000, signal } = call
+    const { logger = silentLogger } = this.#options
+    const report = { logger, what: `${call.method} ${call.path}` }
+    return retry(() => this.#attempt(call, read), { policy: this.#policy, totalTimeoutMs, signal, report })
   }
 
   async #attempt<Answer>(call: Call, read: (text: string) => Answer): Promise<Answer> {

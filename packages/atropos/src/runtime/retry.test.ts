@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { AtroposError } from "./errors.ts"
+import { silentLogger } from "./logger.ts"
 import { retry, waitAfterFailures } from "./retry.ts"
 
 describe("waits between attempts", () => {
@@ -56,6 +57,27 @@ describe("retry", () => {
     }
     await expect(retry(attempt, { policy, totalTimeoutMs: 1000, now: () => now })).rejects.toBe(lasting)
     expect(attempts).toBe(3)
+  })
+
+  it("says of an outage when it begins, now and then, and when it is over", async () => {
+    const lines: string[] = []
+    const say =
+      (level: string) =>
+      (message: string, facts?: Record<string, unknown>): void =>
+        void lines.push(`${level} ${message} ${JSON.stringify(facts ?? {})}`)
+    const logger = { ...silentLogger, info: say("info"), warn: say("warn"), debug: () => {} }
+    let attempts = 0
+    const attempt = async (): Promise<void> => {
+      attempts += 1
+      if (attempts < 15) throw lasting
+    }
+    const fast = { ...policy, longestWaitMs: 1 }
+    await retry(attempt, { policy: fast, totalTimeoutMs: 60_000, report: { logger, what: "GET /info" } })
+    expect(lines).toEqual([
+      'warn away; trying again {"attempt":1}',
+      'warn away; trying again {"attempt":10}',
+      "info GET /info works again {}",
+    ])
   })
 
   it("ends with the signal's reason, also in the middle of a wait", async () => {

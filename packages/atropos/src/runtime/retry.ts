@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { AtroposError, isAtroposError } from "./errors.ts"
+import type { Logger } from "./logger.ts"
 
 export interface RetryPolicy {
   /** Before the first repetition; each further wait is twice as long. @default 250 */
@@ -34,22 +35,29 @@ export interface RetryOptions {
   /** No attempt begins after so long; what was thrown last is then thrown. */
   totalTimeoutMs: number
   signal?: AbortSignal | undefined
+  /** Where it is said that an attempt failed and another follows, and that `what` works again. */
+  report?: { logger: Logger; what: string }
   now?: () => number
 }
 
 /** Repeats `attempt` while it throws errors that say they are retryable and there is time left. */
 export async function retry<Value>(attempt: () => Promise<Value>, options: RetryOptions): Promise<Value> {
-  const { policy, totalTimeoutMs, signal, now = () => performance.now() } = options
+  const { policy, totalTimeoutMs, signal, report, now = () => performance.now() } = options
   const end = now() + totalTimeoutMs
   for (let failures = 1; ; failures++) {
     signal?.throwIfAborted()
     try {
-      return await attempt()
+      const value = await attempt()
+      if (failures > 1) report?.logger.info(`${report.what} works again`)
+      return value
     } catch (error) {
       signal?.throwIfAborted()
       if (!isAtroposError(error) || !error.retryable) throw error
       const waitMs = waitAfterFailures(failures, policy, retryAfterOf(error))
       if (now() + waitMs >= end) throw error
+      // The first says it; the rest of an outage would fill the log.
+      const level = failures === 1 || failures % 10 === 0 ? "warn" : "debug"
+      report?.logger[level](`${error.message.replace(/\.$/, "")}; trying again`, { attempt: failures })
       await sleep(waitMs, undefined, signal === undefined ? {} : { signal })
     }
   }

@@ -4,7 +4,6 @@ import type { TrajectoryClient } from "../../protocol/trajectory-client.ts"
 import { AtroposError } from "../../runtime/errors.ts"
 import type { Logger } from "../../runtime/logger.ts"
 import type { EnvironmentConfig } from "../config/environment-config.ts"
-import { untilItWorks } from "./retry.ts"
 
 /** What the trajectory server and the trainer said at registration. */
 export interface Registration {
@@ -33,24 +32,20 @@ export interface RegisterOptions {
 /** Registers, waiting for the server and for the trainer's start as long as it takes. */
 export async function register(options: RegisterOptions): Promise<Registration> {
   const { client, config, name, signal, logger, pollMs = 1000 } = options
-  const retry = { signal, logger, what: `registering at ${withoutSecrets(config.rolloutServerUrl)}` }
+  const patience = { signal, totalTimeoutMs: Infinity }
   for (let asked = 0; ; asked++) {
-    const answer = await untilItWorks(
-      () =>
-        client.registerEnvironment(
-          {
-            max_token_length: config.maxTokenLength,
-            desired_name: name,
-            weight: config.inferenceWeight,
-            group_size: config.groupSize,
-            min_batch_allocation: config.minBatchAllocation,
-          },
-          { signal },
-        ),
-      retry,
+    const answer = await client.registerEnvironment(
+      {
+        max_token_length: config.maxTokenLength,
+        desired_name: name,
+        weight: config.inferenceWeight,
+        group_size: config.groupSize,
+        min_batch_allocation: config.minBatchAllocation,
+      },
+      patience,
     )
     if (answer.status === "success") {
-      const info = await untilItWorks(() => client.info({ signal }), retry)
+      const info = await client.info(patience)
       const batchSize = info.batch_size > 0 ? info.batch_size : config.batchSize
       checkSizes(config, batchSize)
       return {
@@ -79,13 +74,4 @@ function checkSizes(config: EnvironmentConfig, batchSize: number): void {
       `group_size ${config.groupSize} is larger than the trainer's batch_size ${batchSize}: such a group fits into no batch; lower --env.group_size`,
     )
   }
-}
-
-/** The address without the token that may stand in it. */
-function withoutSecrets(address: string): string {
-  if (!URL.canParse(address)) return address
-  const url = new URL(address)
-  url.username = ""
-  url.password = ""
-  return url.href
 }

@@ -20,7 +20,6 @@ import { ItemSource, type TakenItem } from "./item-source.ts"
 import { ProviderGate } from "./provider-gate.ts"
 import { inOwnCode } from "../own-code.ts"
 import { register, type Registration } from "./registration.ts"
-import { untilItWorks } from "./retry.ts"
 import { emitTo, type RunListener } from "./run-listener.ts"
 import { sendGroups } from "./sender.ts"
 import { RunCounter, type RunEnd, type RunSummary } from "./summary.ts"
@@ -171,15 +170,11 @@ class ServeLoop<Item, Config extends EnvironmentConfig> {
 
   /** Whether the server knows the environment. */
   async #askStatus(): Promise<boolean> {
-    const { client, logger } = this.#options
+    const { client } = this.#options
     const { signal } = this.#abort
     const { id } = this.#known()
     const sentBefore = this.#sent
-    const status = await untilItWorks(() => client.environmentStatus(id, { signal }), {
-      signal,
-      logger,
-      what: "asking for the status",
-    })
+    const status = await client.environmentStatus(id, { signal, totalTimeoutMs: Infinity })
     if (status.registered === false) return false
     const stepBefore = this.#step
     this.#status = status
@@ -194,11 +189,7 @@ class ServeLoop<Item, Config extends EnvironmentConfig> {
     const known = this.#known()
     const { client, logger } = this.#options
     const { signal } = this.#abort
-    const info = await untilItWorks(() => client.info({ signal }), {
-      signal,
-      logger,
-      what: "asking for the batch size",
-    })
+    const info = await client.info({ signal, totalTimeoutMs: Infinity })
     if (info.batch_size < 1) return
     if (info.batch_size === known.batchSize && info.max_token_len === known.maxTokenLen) return
     logger.warn("the trainer changed its limits", { batchSize: info.batch_size, maxTokenLen: info.max_token_len })
@@ -308,14 +299,13 @@ class ServeLoop<Item, Config extends EnvironmentConfig> {
 
   async #send(groups: readonly TrajectoryGroup[]): Promise<"sent" | "dropped" | "unsent"> {
     if (groups.length === 0) return "dropped"
-    const { config, client, logger } = this.#options
+    const { config, client } = this.#options
     const { tokenizer } = this.#options.environment
     try {
       const result = await sendGroups({
         groups: groups.map((group) => toWireGroup(group, { ...config, tokenizer, environmentId: this.#known().id })),
         client,
         signal: this.#workerSignal,
-        logger,
       })
       for (const group of groups) {
         if (result.sent) this.#emit("groupSent", group)

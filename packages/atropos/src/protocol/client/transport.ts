@@ -65,7 +65,7 @@ export class Transport {
       bytes = Buffer.from(await response.body.arrayBuffer())
     } catch (cause) {
       call.signal?.throwIfAborted()
-      throw new AtroposError("server-unreachable", `${what} got no answer: ${reasonOf(cause)}.`, {
+      throw new AtroposError("server-unreachable", `${what} got no answer: ${reasonOf(cause)}${wayOut(cause)}.`, {
         cause,
         retryable: true,
       })
@@ -108,6 +108,12 @@ export class Transport {
 /** An answer that is not what the call is answered with: a proxy's page, half an answer. */
 export function garbled(what: string, reason: string): AtroposError {
   return new AtroposError("server-garbled", `The answer to ${what} can not be read: ${reason}.`, { retryable: true })
+}
+
+/** For those who have not started a server yet. */
+function wayOut(cause: unknown): string {
+  const isNobodyThere = cause instanceof Error && "code" in cause && cause.code === "ECONNREFUSED"
+  return isNobodyThere ? " (atropos run-api starts a trajectory server)" : ""
 }
 
 function parseUrl(text: string): URL {
