@@ -159,6 +159,24 @@ test("serve wants servers that tell token ids, and says what the server is; eval
   expect(out()).toContain("|percent correct| ↑ |")
 })
 
+test("an inference server that is not there is waited for, and its address and the way out are said", async () => {
+  const { directory, context } = workplace()
+  mkdirSync(join(directory, "tokenizer"))
+  for (const [file, text] of Object.entries(stubTokenizerFiles)) {
+    writeFileSync(join(directory, "tokenizer", file), text ?? "")
+  }
+  const stop = new AbortController()
+  let log = ""
+  const stderr = (text: string): void => {
+    log += text
+    if (log.includes("--testing")) stop.abort()
+  }
+  const flags = ["--openai.base_url", "http://127.0.0.1:1/v1", "--openai.server_type", "vllm", "--track", "none"]
+  const argv = ["process", "lengths.ts", ...flags, "--env.tokenizer_name", join(directory, "tokenizer")]
+  expect(await runCommand(argv, { ...context, stderr, signal: stop.signal })).toBe(130)
+  expect(log).toMatch(/127\.0\.0\.1:1\/v1 could not be reached.*--openai\.base_url.*atropos stub.*--testing/)
+})
+
 test("unknown keys of a YAML file are refused with the nearest, or passed over with a warning", async () => {
   const { directory, context, log } = workplace()
   writeFileSync(join(directory, "old.yaml"), "env:\n  group_sizes: 4\n  data_path_to_save_groups: g.jsonl\nwandb: {}\n")

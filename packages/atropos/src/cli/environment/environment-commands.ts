@@ -44,8 +44,8 @@ export async function runEnvironmentCommand(
     flags,
     workingDirectory: context.workingDirectory,
   })
-  const run = await runners[command]()
-  return run(environmentClass, configuration, context)
+  const [{ withCommandRun }, work] = await Promise.all([import("./command-run.ts"), runners[command]()])
+  return withCommandRun(environmentClass, configuration, context, work)
 }
 
 /** `atropos serve <module or name> …`. */

@@ -4,7 +4,6 @@ import { join, relative, resolve } from "node:path"
 import { stringify } from "yaml"
 
 import { withSnakeKeys } from "../../environment/config/keys.ts"
-import type { AnyEnvironmentClass } from "../../environment/environment-class.ts"
 import { runEvaluation } from "../../environment/evaluate/run-evaluation.ts"
 import {
   type EvaluationReport,
@@ -14,34 +13,13 @@ import {
 } from "../../environment/evaluate/write-evaluation.ts"
 import { inOwnCode } from "../../environment/own-code.ts"
 import { AtroposError } from "../../runtime/errors.ts"
-import type { CommandContext } from "../command.ts"
-import { openRun } from "./open-run.ts"
-import { createProgress } from "./progress.ts"
+import type { CommandRun } from "./command-run.ts"
 import type { Configuration } from "./resolve-configuration.ts"
-import { withClosing } from "./with-closing.ts"
 
 /** `atropos evaluate`: one evaluation of the policy, printed and written to files. */
-export function runEvaluate(
-  environmentClass: AnyEnvironmentClass,
-  configuration: Configuration,
-  context: CommandContext,
-): Promise<number> {
-  return withClosing((defer) => evaluateWith(defer, environmentClass, configuration, context))
-}
-
-async function evaluateWith(
-  defer: (close: () => unknown) => void,
-  environmentClass: AnyEnvironmentClass,
-  configuration: Configuration,
-  context: CommandContext,
-): Promise<number> {
-  const progress = createProgress(context, !configuration.run.quiet && !configuration.run.json)
-  const shown = { ...context, stderr: (text: string) => progress.around(() => context.stderr(text)) }
-  const run = await openRun(environmentClass, configuration, shown)
-  defer(() => run.close())
+export async function runEvaluate({ run, configuration, context, progress, defer }: CommandRun): Promise<number> {
   const { config, environment, logger, policy, name } = run
   defer(() => environment.cleanup())
-  defer(() => progress.end())
   try {
     const directory = await prepareDirectory(configuration, context.workingDirectory)
     if (directory === undefined) {

@@ -6,6 +6,7 @@ import type { Environment } from "../../environment/environment.ts"
 import { createRandom, type Random } from "../../environment/random.ts"
 import type { OpenSession } from "../../environment/rollouts/run-rollout.ts"
 import type { RunListener } from "../../environment/serve/run-listener.ts"
+import { RunMetrics } from "../../environment/serve/run-metrics.ts"
 import { createSessionFactory } from "../../environment/session-factory.ts"
 import { goldNowAndThen } from "../../environment/testing/gold-now-and-then.ts"
 import { createLineLogger, type Logger } from "../../runtime/logger.ts"
@@ -24,6 +25,7 @@ export interface OpenRun {
   logger: Logger
   /** Hands the trainer's limits to the sessions, and the environment's weight to the servers. */
   limits: RunListener
+  metrics: RunMetrics
   /** Whether any inference server can be asked. */
   providerIsWell: () => boolean
   close(): Promise<void>
@@ -61,6 +63,13 @@ export async function openRun(
     }),
     random: random.fork("rollouts"),
     logger,
+    metrics: new RunMetrics({
+      environment,
+      config,
+      tokenizer: policy.tokenizer,
+      prefix: "",
+      serverMetrics: () => policy.server.metrics(),
+    }),
     limits: {
       registered: (registration) => {
         maxTokenLen = registration.maxTokenLen

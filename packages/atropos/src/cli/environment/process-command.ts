@@ -1,51 +1,20 @@
 import { relative, resolve } from "node:path"
 
-import type { AnyEnvironmentClass } from "../../environment/environment-class.ts"
 import { processItems } from "../../environment/process/process.ts"
 import { createLogListener } from "../../environment/serve/log-listener.ts"
 import type { RunListener } from "../../environment/serve/run-listener.ts"
-import { RunMetrics } from "../../environment/serve/run-metrics.ts"
-import type { CommandContext } from "../command.ts"
-import { openRun } from "./open-run.ts"
+import type { CommandRun } from "./command-run.ts"
 import { openTrackers } from "./open-trackers.ts"
-import { createProgress } from "./progress.ts"
-import type { Configuration } from "./resolve-configuration.ts"
-import { withClosing } from "./with-closing.ts"
 
 /** `atropos process`: groups into a file and a page, without a trajectory server. */
-export function runProcess(
-  environmentClass: AnyEnvironmentClass,
-  configuration: Configuration,
-  context: CommandContext,
-): Promise<number> {
-  return withClosing((defer) => processWith(defer, environmentClass, configuration, context))
-}
-
-async function processWith(
-  defer: (close: () => unknown) => void,
-  environmentClass: AnyEnvironmentClass,
-  configuration: Configuration,
-  context: CommandContext,
-): Promise<number> {
-  const progress = createProgress(context, !configuration.run.quiet && !configuration.run.json)
-  const shown = { ...context, stderr: (text: string) => progress.around(() => context.stderr(text)) }
-  const run = await openRun(environmentClass, configuration, shown)
-  defer(() => run.close())
-  const { config, environment, logger, policy, name } = run
+export async function runProcess({ run, configuration, context, progress, defer }: CommandRun): Promise<number> {
+  const { config, logger, metrics, policy, name } = run
   const tracker = openTrackers(configuration.run, { ...context, logger })
   defer(() => tracker.close())
-  defer(() => progress.end())
-  const metrics = new RunMetrics({
-    environment,
-    config,
-    tokenizer: policy.tokenizer,
-    prefix: "",
-    serverMetrics: () => policy.server.metrics(),
-  })
   let groups = 0
   let rollouts = 0
   const perGroup: RunListener = {
-    groupSent: () => progress.around(() => tracker.log(metrics.entry(`env:${name}`, groups++))),
+    groupSent: () => tracker.log(metrics.entry(`env:${name}`, groups++)),
     rolloutEnd: () => {
       rollouts += 1
       progress.update(groups, config.totalSteps, `groups  ${rollouts} rollouts`)
