@@ -33,6 +33,32 @@ describe("a chat template", () => {
     expect(trimming.render({ messages, continueFinalMessage: true })).toBe("[hi][Hello,")
   })
 
+  test("goes on with a message that the template prints as Python shows it, or that looks for transformers' mark", () => {
+    const messages = [{ role: "assistant", content: [{ type: "text", text: "Hello, " }] }]
+    const printing = createChatTemplate(tokenizer, { template: "{{ messages[0].content }}" })
+    expect(printing.render({ messages, continueFinalMessage: true })).toBe("[{'type': 'text', 'text': 'Hello, ")
+    const looking = createChatTemplate(tokenizer, {
+      template:
+        "{% set mark = 'CONTINUE_FINAL_MESSAGE_TAG ' %}{% set text = messages[0].content %}" +
+        "{{ text[:-(mark | length)] ~ '<call>' ~ mark if text.endswith(mark) else text }}",
+    })
+    const text = [{ role: "assistant", content: "Hello" }]
+    expect(looking.render({ messages: text, continueFinalMessage: true })).toBe("Hello<call>")
+  })
+
+  test.each([
+    ["writes another text", "{{ messages[0].content | replace('a', 'b') }}", "a"],
+    ["leaves the message out", "x", "a"],
+    ["is given no text", "{{ messages[0].content }}", { a: 1 }],
+    ["is given no content", "{{ messages[0].content }}", null],
+  ])("does not go on with a final message where the template %s", (_, template, content) => {
+    // Clients send anything.
+    const messages = [{ role: "assistant", content: content as string }]
+    const render = (): string =>
+      createChatTemplate(tokenizer, { template }).render({ messages, continueFinalMessage: true })
+    expect(render).toThrow(expect.objectContaining({ code: "template-refused" }))
+  })
+
   test("reads the arguments of calls without losing numbers or the order of keys", () => {
     const messages = [call('{"b":1.0,"2":12345678901234567890,"1":null}')]
     expect(createChatTemplate(tokenizer).render({ messages, addGenerationPrompt: false })).toContain(
@@ -58,7 +84,12 @@ describe("a chat template", () => {
     const template = createChatTemplate(tokenizer, {
       template: "{{ messages[0].reasoning_content }}{{ messages[0].thinking }}",
     })
-    expect(template.render({ messages: [{ role: "assistant", content: "a", reasoning: "why" }] })).toBe("whywhy")
+    const render = (thoughts: object): string =>
+      template.render({ messages: [{ role: "assistant", content: "a", ...thoughts }] })
+    expect(render({ reasoning: "why" })).toBe("whywhy")
+    expect(render({ reasoning: "why", thinking: "how", reasoning_content: null })).toBe("howhow")
+    const defined = createChatTemplate(tokenizer, { template: "{{ messages[0].thinking is defined }}" })
+    expect(defined.render({ messages: [{ role: "assistant", content: "a", reasoning_content: "" }] })).toBe("True")
   })
 
   test("passes on what the template refuses", () => {

@@ -1,8 +1,9 @@
 import { AtroposError, isAtroposError } from "../runtime/errors.ts"
 import { tryParseLosslessJson } from "./lossless-json.ts"
-import { thoughtOf, type ChatContentPart, type ChatMessage, type ChatTool, type ChatToolCall } from "./messages.ts"
+import { thoughtKeys, type ChatContentPart, type ChatMessage, type ChatTool, type ChatToolCall } from "./messages.ts"
 import type { RenderLimits } from "./template/values/budget.ts"
 import type { TemplateInput } from "./template/values/convert.ts"
+import { stripEnd, stripStart } from "./template/values/text.ts"
 import { compileTemplate, type Template } from "./template/template.ts"
 import type { Tokenizer } from "./tokenizer.ts"
 
@@ -57,8 +58,9 @@ export function createChatTemplate(tokenizer: Tokenizer, options: ChatTemplateOp
   }
 }
 
-// Appended to what is to be continued; the blank shows whether the template trims.
-const continueMark = "\uE000atropos-continue\uE000 "
+// Appended to what is to be continued; the blank shows whether the template trims. It is transformers' own mark, since
+// some templates look for it.
+const continueMark = "CONTINUE_FINAL_MESSAGE_TAG "
 
 function renderRequest(
   template: Template,
@@ -91,7 +93,7 @@ function renderRequest(
       },
     )
   const text = firstAccepted(attempt, options.arguments, messages)
-  return continueFinalMessage ? cutAtMark(text) : text
+  return continueFinalMessage ? cutAtMark(text, messages) : text
 }
 
 /** Some templates need text arguments, some need nulls to be there; the first form that renders is the one. */
@@ -123,19 +125,25 @@ function markFinal(messages: readonly ChatMessage[]): ChatMessage[] {
 
 function markContent(content: ChatMessage["content"]): string | readonly ChatContentPart[] {
   if (typeof content === "string") return content + continueMark
-  const parts = content ?? []
-  const index = parts.findLastIndex((part) => typeof part.text === "string")
-  const part = parts[index]
-  if (part === undefined) throw nothingToContinue()
-  return parts.with(index, { ...part, text: `${part.text ?? ""}${continueMark}` })
+  const index = lastTextPart(content)
+  const part = content?.[index]
+  if (content === null || content === undefined || part === undefined) throw nothingToContinue()
+  return content.with(index, { ...part, text: `${part.text ?? ""}${continueMark}` })
 }
 
-function cutAtMark(text: string): string {
+function lastTextPart(content: Exclude<ChatMessage["content"], string>): number {
+  return Array.isArray(content) ? content.findLastIndex((part) => typeof part.text === "string") : -1
+}
+
+function cutAtMark(text: string, messages: readonly ChatMessage[]): string {
+  const content = messages.at(-1)?.content
+  const final = typeof content === "string" ? content : (content?.[lastTextPart(content)]?.text ?? "")
   const mark = continueMark.trimEnd()
   const at = text.lastIndexOf(mark)
-  if (at < 0) throw nothingToContinue()
+  // A part of the final message that is not there as it was given cannot be gone on with.
+  if (at < 0 || !text.includes(stripStart(stripEnd(final)))) throw nothingToContinue()
   const kept = text.slice(0, at)
-  return text.startsWith(continueMark, at) ? kept : kept.trimEnd()
+  return text.startsWith(continueMark, at) ? kept : stripEnd(kept)
 }
 
 function nothingToContinue(): AtroposError {
@@ -150,11 +158,11 @@ function templateMessage(message: ChatMessage, form: ArgumentsForm, keepNulls: b
   for (const [key, value] of Object.entries(message))
     // The index signature is for fields that only templates know; what is no JSON is refused on conversion.
     if (value !== undefined && (keepNulls || value !== null)) shown[key] = value as TemplateInput
-  const thought = thoughtOf(message)
-  if (thought !== "") shown["reasoning_content"] = shown["thinking"] = thought
   const calls = message.tool_calls
   if (calls !== null && calls !== undefined) shown["tool_calls"] = calls.map((call) => templateCall(call, form))
-  return shown
+  const thought = thoughtKeys.map((key) => shown[key]).find((value) => value !== undefined && value !== null)
+  // Templates read the thought under one name or the other.
+  return thought === undefined ? shown : { thinking: thought, ...shown, reasoning_content: thought }
 }
 
 function templateCall(call: ChatToolCall, form: ArgumentsForm): TemplateInput {

@@ -19,7 +19,7 @@ export interface ChatContentPart {
 
 /**
  * One message of a conversation, in the words of the OpenAI chat API, which are also those of chat templates.
- * An assistant's thought may stand under `reasoning_content`, `reasoning` or `thinking`.
+ * An assistant's thought may stand under `reasoning_content`, `thinking` or `reasoning`.
  */
 export interface ChatMessage {
   role: string
@@ -32,7 +32,8 @@ export interface ChatMessage {
 /** A tool as in a chat request: a plain JSON object, or one read by `parseLosslessJson` where numbers' spelling matters. */
 export type ChatTool = object
 
-const thoughtKeys = ["reasoning_content", "reasoning", "thinking"] as const
+/** Under which a message's thought may stand; the first that is there counts. */
+export const thoughtKeys = ["reasoning_content", "thinking", "reasoning"] as const
 
 /** The thought of an assistant's message, "" for one without. */
 export function thoughtOf(message: ChatMessage): string {
