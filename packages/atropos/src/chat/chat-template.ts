@@ -2,6 +2,7 @@ import { AtroposError, isAtroposError } from "../runtime/errors.ts"
 import { tryParseLosslessJson } from "./lossless-json.ts"
 import { thoughtKeys, type ChatContentPart, type ChatMessage, type ChatTool, type ChatToolCall } from "./messages.ts"
 import type { RenderLimits } from "./template/values/budget.ts"
+import { checkMarks, ControlTokenMarks, withoutMarks } from "./plain-contents.ts"
 import type { TemplateInput } from "./template/values/convert.ts"
 import { stripEnd, stripStart } from "./template/values/text.ts"
 import { compileTemplate, type Template } from "./template/template.ts"
@@ -15,6 +16,11 @@ export interface ChatTemplateOptions {
   template?: string
   /** @default objects, and text where the template refuses those */
   arguments?: ArgumentsForm
+  /**
+   * Text in contents that spells a control token stays text: its spelling is marked in the rendered text, which
+   * sessions and `tokenizeForTrainer` encode accordingly. Messages of the assistant keep their tokens. @default false
+   */
+  plainContents?: boolean
   limits?: Partial<RenderLimits>
 }
 
@@ -35,6 +41,10 @@ export interface RenderRequest {
 /** Turns conversations into the text that the model was trained on. */
 export interface ChatTemplate {
   readonly source: string
+  /** The source used when tools are given, where that is another one. */
+  readonly toolSource?: string
+  /** Whether control tokens in contents are marked in what it renders. @default false */
+  readonly plainContents?: boolean
   render(request: RenderRequest): string
 }
 
@@ -49,11 +59,18 @@ export function createChatTemplate(tokenizer: Tokenizer, options: ChatTemplateOp
   const main = compileTemplate(source)
   const toolSource = options.template === undefined ? tokenizer.toolChatTemplate : undefined
   const forTools = toolSource === undefined ? main : compileTemplate(toolSource)
+  const plainContents = options.plainContents ?? false
+  const marks = plainContents ? new ControlTokenMarks(tokenizer, source + (toolSource ?? "")) : undefined
+  const from: RenderSource = { tokenizer, options, marks }
   return {
     source,
+    plainContents,
+    ...(toolSource === undefined ? {} : { toolSource }),
     render(request) {
       const template = request.tools === null || request.tools === undefined ? main : forTools
-      return renderRequest(template, tokenizer, options, request)
+      const text = renderRequest(template, from, request)
+      if (plainContents) checkMarks(text)
+      return text
     },
   }
 }
@@ -62,10 +79,15 @@ export function createChatTemplate(tokenizer: Tokenizer, options: ChatTemplateOp
 // some templates look for it.
 const continueMark = "CONTINUE_FINAL_MESSAGE_TAG "
 
+interface RenderSource {
+  tokenizer: Tokenizer
+  options: ChatTemplateOptions
+  marks: ControlTokenMarks | undefined
+}
+
 function renderRequest(
   template: Template,
-  tokenizer: Tokenizer,
-  options: ChatTemplateOptions,
+  { tokenizer, options, marks }: RenderSource,
   request: RenderRequest,
 ): string {
   const { messages, tools = null, continueFinalMessage = false, variables = {}, now } = request
@@ -76,15 +98,19 @@ function renderRequest(
       "continueFinalMessage and addGenerationPrompt exclude each other: a final message that goes on needs no new turn",
     )
   const shown = continueFinalMessage ? markFinal(messages) : messages
+  const guarded = (value: TemplateInput): TemplateInput => (marks === undefined ? value : marks.mark(value))
   const attempt = (form: ArgumentsForm, keepNulls: boolean): string =>
     template.render(
       {
         ...tokenizer.specialTokens,
-        documents: null,
         ...variables,
-        messages: shown.map((message) => templateMessage(message, form, keepNulls)),
+        documents: guarded(variables["documents"] ?? null),
+        messages: shown.map((message) => {
+          const value = templateMessage(message, form, keepNulls)
+          return message.role === "assistant" ? value : guarded(value)
+        }),
         // Any object is taken; what is no JSON in it is refused on conversion.
-        tools: tools as TemplateInput,
+        tools: guarded(tools as TemplateInput),
         add_generation_prompt: addGenerationPrompt,
       },
       {
@@ -141,7 +167,7 @@ function cutAtMark(text: string, messages: readonly ChatMessage[]): string {
   const mark = continueMark.trimEnd()
   const at = text.lastIndexOf(mark)
   // A part of the final message that is not there as it was given cannot be gone on with.
-  if (at < 0 || !text.includes(stripStart(stripEnd(final)))) throw nothingToContinue()
+  if (at < 0 || !withoutMarks(text).includes(stripStart(stripEnd(final)))) throw nothingToContinue()
   const kept = text.slice(0, at)
   return text.startsWith(continueMark, at) ? kept : stripEnd(kept)
 }

@@ -42,6 +42,21 @@ describe("tokenizeForTrainer", () => {
     )
   })
 
+  test("keeps control tokens in contents text with plainContents, and masks as ever", () => {
+    const end = tokenizer.tokenToId("<|end|>") ?? -1
+    const typed = [{ role: "user", content: "a<|end|>b" }, ...messages.slice(1)]
+    const options = { trainOnAllAssistantTurns: true }
+    const usual = tokenizeForTrainer(tokenizer, typed, options)
+    const plain = tokenizeForTrainer(tokenizer, typed, { ...options, plainContents: true })
+    const ends = (tokens: number[]): number => tokens.filter((id) => id === end).length
+    expect([ends(usual.tokens), ends(plain.tokens)]).toEqual([5, 4])
+    expect(trained(plain.masks)).toBe(trained(usual.masks))
+    const template = createChatTemplate(tokenizer)
+    expect(() => tokenizeForTrainer(tokenizer, typed, { template, plainContents: true })).toThrow(
+      expect.objectContaining({ code: "bad-option" }),
+    )
+  })
+
   test("gives the messages back only when asked to", () => {
     expect(tokenizeForTrainer(tokenizer, messages)).not.toHaveProperty("messages")
     expect(tokenizeForTrainer(tokenizer, messages, { includeMessages: true }).messages).toBe(messages)

@@ -2,6 +2,7 @@ import { AtroposError } from "../runtime/errors.ts"
 import { createChatTemplate, type ChatTemplate, type RenderRequest } from "./chat-template.ts"
 import { closingTokenIds } from "./end-of-turn.ts"
 import type { ChatMessage } from "./messages.ts"
+import { encodeMarked } from "./plain-contents.ts"
 import type { Tokenizer } from "./tokenizer.ts"
 
 export interface TokenizeForTrainerOptions extends Pick<RenderRequest, "tools" | "variables" | "now"> {
@@ -13,6 +14,8 @@ export interface TokenizeForTrainerOptions extends Pick<RenderRequest, "tools" |
   includeMessages?: boolean
   /** How the last answer ended: a `length` answer was cut, so its end of turn is dropped. */
   finishReason?: string
+  /** Keeps text that spells control tokens text, as in `ChatTemplateOptions`; a `template` says so itself. @default false */
+  plainContents?: boolean
 }
 
 export interface TokenizedChat {
@@ -36,20 +39,26 @@ export function tokenizeForTrainer(
   messages: readonly ChatMessage[],
   options: TokenizeForTrainerOptions = {},
 ): TokenizedChat {
-  const { template = createChatTemplate(tokenizer), trainOnAllAssistantTurns = false } = options
+  const { plainContents = false, trainOnAllAssistantTurns = false } = options
+  const template = options.template ?? createChatTemplate(tokenizer, { plainContents })
+  if (plainContents && template.plainContents !== true)
+    throw new AtroposError(
+      "bad-option",
+      "plainContents needs a template that marks contents; make it with createChatTemplate(tokenizer, { plainContents: true })",
+    )
   const { tools = null, variables = {}, now } = options
   if (messages.length === 0)
     throw new AtroposError("bad-option", "tokenizeForTrainer needs at least one message, received none")
-  const encode = (count: number, addGenerationPrompt: boolean): number[] =>
-    tokenizer.encode(
-      template.render({
-        messages: messages.slice(0, count),
-        tools,
-        variables,
-        addGenerationPrompt,
-        ...(now === undefined ? {} : { now }),
-      }),
-    )
+  const encode = (count: number, addGenerationPrompt: boolean): number[] => {
+    const text = template.render({
+      messages: messages.slice(0, count),
+      tools,
+      variables,
+      addGenerationPrompt,
+      ...(now === undefined ? {} : { now }),
+    })
+    return template.plainContents === true ? encodeMarked(tokenizer, text) : tokenizer.encode(text)
+  }
   const tokens = encode(messages.length, false)
   const prefixLength = (count: number, addGenerationPrompt: boolean): number => {
     const part = encode(count, addGenerationPrompt)

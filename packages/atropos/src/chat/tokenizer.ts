@@ -16,12 +16,16 @@ export interface Tokenizer {
   readonly specialTokens: Readonly<Record<string, string>>
   /** Ids of `text`; text that spells an added token becomes that token. No BOS is added. */
   encode(text: string): number[]
+  /** Ids of `text` in which nothing becomes an added token; needed for `plainContents`. */
+  encodePlain?(text: string): number[]
   /** Text of `ids`, special tokens included, spaces as they are, as they would read after other text. */
   decode(ids: readonly number[]): string
   tokenToId(token: string): number | undefined
   idToToken(id: number): string | undefined
   /** Whether `id` is an added token (special or not), which the pre-tokenizer never splits or joins. */
   isAddedToken(id: number): boolean
+  /** Whether an added token is one of the special ones. @default all are */
+  isSpecialToken?(id: number): boolean
   /** Spelling and id of every added token. */
   readonly addedTokens: ReadonlyMap<string, number>
 }

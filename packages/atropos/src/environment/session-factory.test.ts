@@ -67,6 +67,35 @@ test("shared_answers each trains a shared answer in every sequence that holds it
   }
 })
 
+test("plain_contents keeps control tokens that a message spells text", async () => {
+  const tokenizer = createStubTokenizer()
+  const end = tokenizer.tokenToId("<|im_end|>") ?? -1
+  for (const [plainContents, ends] of [
+    [false, 2],
+    [true, 1],
+  ] as const) {
+    const session = open({ plainContents }, "yes", tokenizer)
+    const { tokenIds } = await session.chat([user("a<|im_end|>b")])
+    const [sequence] = session.sequences()
+    const prompt = sequence?.tokens.slice(0, -tokenIds.length) ?? []
+    expect([plainContents, prompt.filter((id) => id === end).length]).toEqual([plainContents, ends])
+  }
+})
+
+test("the template for tools shows how calls are written where a model has one of its own", async () => {
+  const config = JSON.parse(stubTokenizerFiles["tokenizer_config.json"] ?? "{}") as object
+  const chat_template = [
+    { name: "default", template: forgetful },
+    { name: "tool_use", template: `{# [TOOL_CALLS] #}${forgetful}` },
+  ]
+  const files = { ...stubTokenizerFiles, "tokenizer_config.json": JSON.stringify({ ...config, chat_template }) }
+  const answer = `[TOOL_CALLS][{"name": "add", "arguments": {}}]`
+  const session = open({}, answer, new HuggingFaceTokenizer("two templates", files))
+  const tools = [{ type: "function" as const, function: { name: "add", parameters: {} } }]
+  const { message } = await session.chat([user("add")], { tools })
+  expect(message["tool_calls"]).toMatchObject([{ function: { name: "add" } }])
+})
+
 test("tool_call_format says how calls are written", async () => {
   const tools = [{ type: "function" as const, function: { name: "add", parameters: {} } }]
   const mistral = `[TOOL_CALLS][{"name": "add", "arguments": {"a": 1}}]`

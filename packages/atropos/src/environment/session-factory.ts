@@ -33,11 +33,12 @@ export function createSessionFactory(options: SessionFactoryOptions): OpenSessio
       `--env.tool_call_format takes ${toolCallFormats.join(", ")}, received ${JSON.stringify(config.toolCallFormat)}`,
     )
   }
-  const template = tokenizer.chatTemplate === undefined ? undefined : createChatTemplate(tokenizer)
-  const shown = template === undefined ? undefined : toolCallFormatOf(template.source)
+  const { plainContents } = config
+  const template = tokenizer.chatTemplate === undefined ? undefined : createChatTemplate(tokenizer, { plainContents })
+  const shown = template === undefined ? undefined : toolCallFormatOf(template.toolSource ?? template.source)
   // A template that says nothing of calls leaves them to the environment's prompt, where hermes is the custom.
   const parser = createAnswerParser({ toolCallFormat: config.toolCallFormat ?? shown ?? "hermes" })
-  const turnTokens = new TurnTokens(tokenizer)
+  const turnTokens = new TurnTokens(tokenizer, { plainContents })
   return ({ agent, split, signal, random, item }) => {
     const maxTokenLen = options.maxTokenLen()
     return openSession({
@@ -45,6 +46,7 @@ export function createSessionFactory(options: SessionFactoryOptions): OpenSessio
       tokenizer,
       ...(template === undefined ? {} : { template }),
       turnTokens,
+      plainContents,
       parser,
       history: config.history,
       shared: config.sharedAnswers,

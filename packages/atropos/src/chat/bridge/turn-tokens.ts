@@ -1,4 +1,5 @@
 import { closingTokenIds } from "../end-of-turn.ts"
+import { encodeMarked } from "../plain-contents.ts"
 import type { Tokenizer } from "../tokenizer.ts"
 
 export interface TurnTokenOptions {
@@ -11,11 +12,14 @@ export interface TurnTokenOptions {
    * piece. @default a newline where the vocabulary does so
    */
   boundaryAnchor?: string
+  /** For a template with `plainContents`. @default false */
+  plainContents?: boolean
 }
 
 /** What a session has to know of a vocabulary: which tokens end samples and turns, and how to encode inside a text. */
 export class TurnTokens {
   readonly tokenizer: Tokenizer
+  readonly plainContents: boolean
   readonly #stop: ReadonlySet<number>
   readonly #closing: ReadonlyMap<string, number>
   readonly #closingIds: ReadonlySet<number>
@@ -24,6 +28,7 @@ export class TurnTokens {
 
   constructor(tokenizer: Tokenizer, options: TurnTokenOptions = {}) {
     this.tokenizer = tokenizer
+    this.plainContents = options.plainContents ?? false
     const closing = options.closingTokenIds ?? closingTokenIds(tokenizer)
     this.#closingIds = new Set(closing)
     this.#closing = new Map(closing.map((id) => [tokenizer.idToToken(id) ?? "", id]))
@@ -86,10 +91,14 @@ export class TurnTokens {
   /** Ids of `text` as it follows the token `left` (undefined at the beginning). */
   encodeAfter(left: number | undefined, text: string): number[] {
     if (text === "") return []
-    if (this.#anchor === undefined || left === undefined) return this.tokenizer.encode(text)
+    if (this.#anchor === undefined || left === undefined) return this.#encode(text)
     const before = this.tokenizer.isAddedToken(left) ? (this.tokenizer.idToToken(left) ?? this.#anchor) : this.#anchor
-    const anchored = this.tokenizer.encode(before + text)
+    const anchored = this.#encode(before + text)
     return anchored.slice(this.tokenizer.encode(before).length)
+  }
+
+  #encode(text: string): number[] {
+    return this.plainContents ? encodeMarked(this.tokenizer, text) : this.tokenizer.encode(text)
   }
 }
 

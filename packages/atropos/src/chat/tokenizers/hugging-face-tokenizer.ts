@@ -36,6 +36,7 @@ export class HuggingFaceTokenizer implements Tokenizer {
   readonly addedTokens: ReadonlyMap<string, number>
   readonly #library: LibraryTokenizer
   readonly #addedIds: ReadonlySet<number>
+  readonly #specialIds: ReadonlySet<number>
   readonly #anchor: { id: number; textLength: number } | undefined
 
   constructor(name: string, files: TokenizerFiles) {
@@ -61,6 +62,7 @@ export class HuggingFaceTokenizer implements Tokenizer {
     }
     this.addedTokens = new Map(json.added_tokens.map((token) => [token.content, token.id]))
     this.#addedIds = new Set(this.addedTokens.values())
+    this.#specialIds = new Set(json.added_tokens.filter((token) => token.special).map((token) => token.id))
     this.vocabularySize = this.#library.model?.vocab.length ?? 0
 
     const specialTokens: Record<string, string> = {}
@@ -100,6 +102,14 @@ export class HuggingFaceTokenizer implements Tokenizer {
     return text === "" ? [] : this.#library.encode(text, { add_special_tokens: false }).ids
   }
 
+  encodePlain(text: string): number[] {
+    const { normalizer, pre_tokenizer: preTokenizer, model } = this.#library
+    if (text === "" || model === null) return []
+    const normal = normalizer === null ? text : normalizer.normalize(text)
+    const words = preTokenizer === null ? [normal] : preTokenizer.pre_tokenize(normal)
+    return model._call(words).map((token: string) => model.tokens_to_ids.get(token) ?? model.unk_token_id ?? -1)
+  }
+
   decode(ids: readonly number[]): string {
     // Models have more rows than the vocabulary has tokens; such an id has no text.
     const known = ids.filter((id) => this.idToToken(id) !== undefined)
@@ -122,6 +132,10 @@ export class HuggingFaceTokenizer implements Tokenizer {
 
   isAddedToken(id: number): boolean {
     return this.#addedIds.has(id)
+  }
+
+  isSpecialToken(id: number): boolean {
+    return this.#specialIds.has(id)
   }
 }
 

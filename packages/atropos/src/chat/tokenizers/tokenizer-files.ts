@@ -8,7 +8,9 @@ const tokenText = z
 export const tokenizerJsonSchema = z.looseObject({
   model: z.looseObject({}),
   decoder: z.unknown(),
-  added_tokens: z.array(z.looseObject({ id: z.int(), content: z.string() })).default([]),
+  added_tokens: z
+    .array(z.looseObject({ id: z.int(), content: z.string(), special: z.boolean().default(false) }))
+    .default([]),
 })
 
 export const tokenizerConfigSchema = z.looseObject({

@@ -48,6 +48,10 @@ export const sessionConfig = z.object({
     .boolean()
     .default(false)
     .describe("send groups of providers without token ids, re-tokenized and without logprobs; process always does"),
+  plainContents: z
+    .boolean()
+    .default(false)
+    .describe("text in messages and tools that spells a control token stays text, and does not become that token"),
   history: z
     .enum(["template", "keep"])
     .default("template")

@@ -36,6 +36,11 @@ export interface SessionOptions extends PolicyCallOptions {
   /** Which tokens end answers and turns. @default what the tokenizer tells */
   turnTokens?: TurnTokens
   /**
+   * Text in contents that spells a control token stays text (see `ChatTemplateOptions`); a `template` and `turnTokens`
+   * have to be made with it too. @default false
+   */
+  plainContents?: boolean
+  /**
    * What happens where the chat template rewrites history by dropping thoughts or its generation prompt: a branch
    * (`template`), or an extension whose prompt ordinary serving would not show (`keep`). @default "template"
    */
@@ -91,15 +96,16 @@ class RecordedSession implements Session {
   #calls = 0
 
   constructor(options: SessionOptions) {
-    const { tokenizer, template, turnTokens, now } = options
+    const { now } = options
     this.#options = options
     this.exact = options.exact ?? true
     this.#id = options.id ?? randomUUID()
-    this.#template = template ?? (tokenizer.chatTemplate === undefined ? undefined : createChatTemplate(tokenizer))
+    const { template, turnTokens } = readingOf(options)
+    this.#template = template
     this.#parser = options.parser ?? createAnswerParser(formatOf(this.#template))
     this.#record = new ConversationRecord({
       template: this.#template,
-      tokens: turnTokens ?? new TurnTokens(tokenizer),
+      tokens: turnTokens,
       history: options.history ?? "template",
       ...(now === undefined ? {} : { now }),
     })
@@ -240,8 +246,28 @@ function choiceMet(
   return met === undefined ? {} : { toolChoiceMet: met }
 }
 
+/** How the session writes and encodes conversations: both sides have to agree on what is plain. */
+function readingOf(options: SessionOptions): { template: ChatTemplate | undefined; turnTokens: TurnTokens } {
+  const { tokenizer, plainContents = false } = options
+  const own = tokenizer.chatTemplate === undefined ? undefined : createChatTemplate(tokenizer, { plainContents })
+  const template = options.template ?? own
+  const turnTokens = options.turnTokens ?? new TurnTokens(tokenizer, { plainContents })
+  const sides = [turnTokens.plainContents, ...(template === undefined ? [] : [template.plainContents ?? false])]
+  if (sides.some((plain) => plain !== plainContents))
+    throw new AtroposError(
+      "bad-option",
+      `plainContents has to be the same for the session, its template and its turnTokens; the session has ${plainContents}`,
+    )
+  if (plainContents && options.exact === false)
+    throw new AtroposError(
+      "bad-option",
+      "plainContents is for sessions that send token ids: a provider that is sent texts encodes them its own way",
+    )
+  return { template, turnTokens }
+}
+
 function formatOf(template: ChatTemplate | undefined): AnswerParserOptions {
-  const toolCallFormat = template === undefined ? undefined : toolCallFormatOf(template.source)
+  const toolCallFormat = template === undefined ? undefined : toolCallFormatOf(template.toolSource ?? template.source)
   return toolCallFormat === undefined ? {} : { toolCallFormat }
 }
 
