@@ -44,6 +44,10 @@ describe.each(Object.entries(codecs))("a body, with the %s", (_, codec) => {
     expect(prepare(`[${group(1)},5]`)).toMatchObject({ refusal: { reason: "model_attributes_type" } })
     expect(prepare(group(1))).toMatchObject({ refusal: { reason: "list_type" } })
     expect(prepare(`[${group(1)}]`, "one")).toMatchObject({ refusal: { reason: "model_attributes_type" } })
+    const asText = (kind: "one" | "list"): object =>
+      prepareGroups({ kind, body: Buffer.from(`[${group(1)}]`), gzip: false, json: false }, limits, codec)
+    expect(asText("list")).toMatchObject({ refusal: { reason: "list_type" } })
+    expect(asText("one")).toMatchObject({ refusal: { reason: "model_attributes_type" } })
   })
 
   test("is bounded in sequences and depth on the fast way too", () => {

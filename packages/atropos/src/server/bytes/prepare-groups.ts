@@ -24,7 +24,8 @@ export function prepareGroups(
   const inflated: { text: Uint8Array | null } = { text: null }
   const digest = digestBody(request.body)
   const fastLimit = Math.min(limits.inflatedBytes, maxCodecText)
-  const text = readBodyText(request, limits.inflatedBytes, (body) => (inflated.text = codec.inflate(body, fastLimit)))
+  const inflateFast = (body: Uint8Array): Uint8Array | null => (inflated.text = codec.inflate(body, fastLimit))
+  const text = readBodyText({ ...request, list: request.kind === "list" }, limits.inflatedBytes, inflateFast)
   if (!text.ok) return text
   const { bytes } = text
   const usedCodec = bytes.length > maxCodecText ? createJsCodec() : codec

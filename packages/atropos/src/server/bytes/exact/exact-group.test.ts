@@ -120,6 +120,16 @@ describe("a group on the exact path", () => {
     expect(faults(messages("5"))).toEqual(["dict_type messages.0.0"])
   })
 
+  test("names messages that are texts or objects as the original does, which walks over them", () => {
+    const messages = (json: string): string[] => faults(group(`"messages":${json}`))
+    for (const json of ['"x"', '{"role":1}']) expect(messages(json)).toEqual(["value_error messages"])
+    for (const json of ['["x"]', '[{"role":"user","content":1}]']) {
+      expect(messages(json)).toEqual(["value_error messages.0"])
+    }
+    for (const json of ['[["x"]]', '[[["role"]]]']) expect(messages(json)).toEqual(["value_error messages.0.0"])
+    for (const json of ['""', "{}", "5", "true"]) expect(messages(json)).toEqual(["list_type messages"])
+  })
+
   test("compares lengths with tokens and says both", () => {
     const lengths = (fields: string): string[] => faults(`{"tokens":[[1,2],[3]],${fields}}`)
     const right = '"masks":[[1,2],[3]],"scores":[1,2]'

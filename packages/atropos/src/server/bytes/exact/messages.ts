@@ -4,12 +4,24 @@ import { writeObject } from "./free-form.ts"
 
 /** Writes the messages: per sequence a list of objects with at least `role` and `content`. */
 export function writeMessages(exact: Exact, start: number): number {
-  return writeList(exact, start, (sequence) => writeList(exact, sequence, (message) => writeMessage(exact, message)))
+  return writeMessageList(exact, start, (sequence) =>
+    writeMessageList(exact, sequence, (message) => writeMessage(exact, message)),
+  )
+}
+
+/** The reference walks over what has entries, a text or an object too, and finds no messages in it. */
+function writeMessageList(exact: Exact, start: number, entry: (position: number) => number): number {
+  const { bytes } = exact
+  const hasEntries = bytes[start] === 0x22 ? bytes[start + 1] !== 0x22 : nextEntry(bytes, start + 1) >= 0
+  if ((bytes[start] !== 0x22 && bytes[start] !== 0x7b) || !hasEntries) return writeList(exact, start, entry)
+  return exact.refuse(start, "value_error", "Value error, messages are a list of messages for each sequence")
 }
 
 function writeMessage(exact: Exact, start: number): number {
-  if (exact.bytes[start] !== 0x7b) {
-    return exact.refuse(start, "dict_type", "Input should be a message: an object with at least role and content")
+  const first = exact.bytes[start]
+  if (first !== 0x7b) {
+    const type = first === 0x22 || first === 0x5b ? "value_error" : "dict_type"
+    return exact.refuse(start, type, "Input should be a message: an object with at least role and content")
   }
   const { end, members } = writeObject(exact, start)
   const missing = ["role", "content"].filter((key) => !members.has(key))

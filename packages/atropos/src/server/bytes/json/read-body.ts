@@ -10,6 +10,8 @@ export interface BodyToRead {
   gzip: boolean
   /** Content-Type is JSON. */
   json: boolean
+  /** The call takes a list. @default false */
+  list?: boolean
 }
 
 export type BodyText = { ok: true; bytes: Uint8Array } | { ok: false; refusal: Refusal }
@@ -33,8 +35,9 @@ export function readBodyText(
     return refuse("missing", "Field required: the call needs a JSON body", bytes)
   }
   if (!request.json) {
-    const msg =
-      "Input should be a valid dictionary or object to extract fields from; send Content-Type: application/json"
+    const hint = "send Content-Type: application/json"
+    if (request.list === true) return refuse("list_type", `Input should be a valid list; ${hint}`, bytes)
+    const msg = `Input should be a valid dictionary or object to extract fields from; ${hint}`
     return refuse("model_attributes_type", msg, bytes)
   }
   if (!isUtf8(bytes)) {
@@ -80,7 +83,7 @@ function countCodePoints(text: string): number {
   return count
 }
 
-function refuse(type: "missing" | "model_attributes_type", msg: string, bytes: Uint8Array): BodyText {
+function refuse(type: "missing" | "model_attributes_type" | "list_type", msg: string, bytes: Uint8Array): BodyText {
   const input = bytes.length === 0 ? "null" : describeInput(bytes, 0, bytes.length)
   return { ok: false, refusal: refuseProblems([{ type, loc: ["body"], msg, input }]) }
 }
