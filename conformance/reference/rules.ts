@@ -51,7 +51,8 @@ export function takeExactly(groups: readonly ReferenceGroup[], target: number): 
   return taken
 }
 
-function takePacks(groups: readonly ReferenceGroup[], target: number): ReferenceGroup[] | null {
+/** The pack rule: null when it fails. */
+export function takePacks(groups: readonly ReferenceGroup[], target: number): ReferenceGroup[] | null {
   const largest = Math.max(...groups.map(({ size }) => size))
   if (groups.some(({ size }) => largest % size !== 0)) return null
   const open = new Map<number, ReferenceGroup[]>()
