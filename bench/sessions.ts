@@ -1,12 +1,14 @@
 // What exact tokens cost: `node bench/sessions.ts`. A conversation of 64 turns and 100,000 tokens through a session whose
-// server answers at once; renders of the same conversation, beside Python's engine where python3 has jinja2.
-// CPU is this process's. With `--short` it takes seconds and fails on a gross loss.
+// server answers at once and whose client sends its whole history as JSON each time, as agents do; renders of the same
+// conversation, beside Python's engine where python3 has jinja2. Turns are CPU of this process. With `--short` it
+// takes seconds and fails on a gross loss.
 import { spawnSync } from "node:child_process"
 
 import { TurnTokens } from "../packages/atropos/src/chat/bridge/turn-tokens.ts"
 import { createChatTemplate } from "../packages/atropos/src/chat/chat-template.ts"
 import { loadTokenizer } from "../packages/atropos/src/chat/tokenizers/load-tokenizer.ts"
 import type { InferenceMessage } from "../packages/atropos/src/inference/inference-server.ts"
+import { toChatMessages } from "../packages/atropos/src/inference/session/chat-messages.ts"
 import { openSession } from "../packages/atropos/src/inference/session/recorded-session.ts"
 import { median } from "./server-bytes/measure.ts"
 
@@ -31,9 +33,15 @@ const answerLogprobs = answerIds.map(() => -0.5)
 interface Play {
   tokens: number
   cpuMs: number
-  /** CPU of each turn, and characters of the request that it read. */
-  turns: { cpuMs: number; characters: number }[]
+  turns: Turn[]
   messages: InferenceMessage[]
+}
+
+/** CPU of one turn, and of the two parts of it that have to grow: reading the history, and listing all ids to send. */
+interface Turn {
+  wholeMs: number
+  readingMs: number
+  listingMs: number
 }
 
 function cpuNow(): number {
@@ -42,6 +50,7 @@ function cpuNow(): number {
 }
 
 async function play(): Promise<Play> {
+  let prompt: readonly number[] = []
   const session = openSession({
     tokenizer,
     template,
@@ -49,28 +58,48 @@ async function play(): Promise<Play> {
     maxTokens: 1 << 20,
     server: {
       name: "instant",
-      completeTokens: () =>
-        Promise.resolve({
+      completeTokens: (ids) => {
+        prompt = ids
+        return Promise.resolve({
           choices: [{ tokenIds: answerIds, logprobs: answerLogprobs, text: "", finishReason: "stop", versions: [] }],
           logprobsMode: "raw",
           departures: [],
           usage: { promptTokens: 0, completionTokens: 0 },
-        }),
+        })
+      },
     },
   })
   const messages: InferenceMessage[] = []
-  const costs: Play["turns"] = []
-  const began = cpuNow()
+  const costs: Turn[] = []
+  let cpuMs = 0
   for (let turn = 0; turn < turns; turn += 1) {
     messages.push({ role: "user", content: `${turn} ${text}` })
-    const before = cpuNow()
-    const { message } = await session.chat(messages)
-    costs.push({ cpuMs: cpuNow() - before, characters: messages.length * text.length })
+    const body = JSON.stringify(messages)
+    const began = cpuNow()
+    const read = readRequest(body)
+    const between = cpuNow()
+    const { message } = await session.chat(read)
+    const ended = cpuNow()
+    cpuMs += ended - began
+    costs.push({ wholeMs: ended - began, readingMs: between - began, listingMs: listingMs(prompt) })
     messages.push(message)
   }
   const [sequence, ...others] = session.sequences()
   if (others.length > 0 || sequence === undefined) throw new Error("the conversation should be one sequence")
-  return { tokens: sequence.tokens.length, cpuMs: cpuNow() - began, turns: costs, messages }
+  return { tokens: sequence.tokens.length, cpuMs, turns: costs, messages }
+}
+
+/** What any endpoint does with a request, whatever it answers. */
+function readRequest(body: string): InferenceMessage[] {
+  return toChatMessages(JSON.parse(body) as InferenceMessage[])
+}
+
+/** A prompt is a list of its own, so that no later turn changes one that was handed out: what a copy of it takes. */
+function listingMs(prompt: readonly number[]): number {
+  const began = cpuNow()
+  const copy = prompt.concat([])
+  const took = cpuNow() - began
+  return copy.length === prompt.length ? took : Number.NaN
 }
 
 await play()
@@ -83,18 +112,31 @@ const failures: string[] = []
 const perSecond = median(plays.map(({ tokens, cpuMs }) => (tokens / cpuMs) * 1000))
 console.log(`session: ${turns} turns, ${one.tokens} tokens: ${Math.round(perSecond)} tokens/s of CPU`)
 
-// Reading the request takes longer as it grows; beside that, the last turns should cost what the first ones do.
 const quarter = turns / 4
-const cost = (from: number): number =>
-  median(plays.map((played) => sum(played.turns.slice(from, from + quarter).map(({ cpuMs }) => cpuMs)) / quarter))
-const [early, late] = [cost(quarter), cost(turns - quarter)]
+const inQuarter = (index: number, part: (turn: Turn) => number): number =>
+  median(plays.map((played) => sum(played.turns.slice(index * quarter, (index + 1) * quarter).map(part)) / quarter))
+const [early, late] = [1, 3].map((index) => ({
+  wholeMs: inQuarter(index, ({ wholeMs }) => wholeMs),
+  readingMs: inQuarter(index, ({ readingMs }) => readingMs),
+  listingMs: inQuarter(index, ({ listingMs }) => listingMs),
+})) as [Turn, Turn]
 const encodeOnce = await measureMs(() => tokenizer.encode(text))
 const encodeAll = await measureMs(() => tokenizer.encode(template.render({ messages: one.messages })))
+const ms = (one: number, other: number): string => `${one.toFixed(2)} → ${other.toFixed(2)} ms`
+const ratio = (part: (turn: Turn) => number): string => (part(late) / part(early)).toFixed(2)
+console.log(`a turn, second quarter → last: ${ms(early.wholeMs, late.wholeMs)}`)
 console.log(
-  `a turn: ${early.toFixed(2)} ms in the second quarter, ${late.toFixed(2)} ms in the last; ` +
-    `encoding its new text takes ${encodeOnce.toFixed(2)} ms, encoding all anew would take ${encodeAll.toFixed(1)} ms`,
+  `  of which reading the request ${ms(early.readingMs, late.readingMs)}, listing the prompt's ids ${ms(early.listingMs, late.listingMs)}, ` +
+    `encoding the new text ${encodeOnce.toFixed(2)} ms`,
 )
-if (late > encodeAll / 4) failures.push("a late turn costs a good part of tokenizing the whole conversation")
+console.log(
+  `  the last quarter is ${ratio((turn) => turn.wholeMs - turn.readingMs)} times the second less the reading, ` +
+    `${ratio((turn) => turn.wholeMs - turn.readingMs - turn.listingMs)} less reading and listing`,
+)
+console.log(`  encoding all anew would take ${encodeAll.toFixed(1)} ms`)
+if (late.wholeMs > encodeAll / 4) failures.push("a late turn costs a good part of tokenizing the whole conversation")
+if (late.wholeMs - late.readingMs > 2 * (early.wholeMs - early.readingMs))
+  failures.push("turns cost more and more as the history grows")
 if (perSecond < 100_000) failures.push("less than 100,000 tokens/s")
 
 const renderMs = await measureMs(() => template.render({ messages: one.messages }))

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest"
 
 import { createChatTemplate } from "./chat-template.ts"
+import { KeptMessages } from "./kept-messages.ts"
 import { loadTokenizer } from "./tokenizers/load-tokenizer.ts"
 
 const vectors = new URL("../../../../conformance/vectors/tokenizers/", import.meta.url).pathname
@@ -64,6 +65,21 @@ describe("a chat template", () => {
     expect(createChatTemplate(tokenizer).render({ messages, addGenerationPrompt: false })).toContain(
       '{"name": "f", "arguments": {"b": 1.0, "2": 12345678901234567890, "1": null}}',
     )
+  })
+
+  test("renders in the pieces that make up its text, and refuses what it refuses, with messages kept or not", () => {
+    const template = createChatTemplate(tokenizer)
+    const kept = new KeptMessages()
+    const user = { role: "user", content: "hi" }
+    for (const messages of [[user], [user, call('{"a":1.0}')], [user, call("{}"), user]])
+      for (const addGenerationPrompt of [true, false]) {
+        const request = { messages, addGenerationPrompt }
+        expect(template.renderPieces?.(request, kept).join("")).toBe(template.render(request))
+      }
+    const unreadable = [{ role: "user", content: "hi", field: () => undefined }]
+    const refused = expect.objectContaining({ code: "template-refused" })
+    expect(() => template.render({ messages: unreadable })).toThrow(refused)
+    expect(() => template.renderPieces?.({ messages: unreadable }, kept)).toThrow(refused)
   })
 
   test("gives arguments as text to a template that refuses objects", () => {

@@ -2,10 +2,11 @@ import { AtroposError, isAtroposError } from "../runtime/errors.ts"
 import { tryParseLosslessJson } from "./lossless-json.ts"
 import { thoughtKeys, type ChatContentPart, type ChatMessage, type ChatTool, type ChatToolCall } from "./messages.ts"
 import type { RenderLimits } from "./template/values/budget.ts"
+import type { KeptMessages } from "./kept-messages.ts"
 import { checkMarks, ControlTokenMarks, withoutMarks } from "./plain-contents.ts"
 import type { TemplateInput } from "./template/values/convert.ts"
 import { stripEnd, stripStart } from "./template/values/text.ts"
-import { compileTemplate, type Template } from "./template/template.ts"
+import { compileTemplate, type RenderOptions, type Template } from "./template/template.ts"
 import type { Tokenizer } from "./tokenizer.ts"
 
 /** In which form a template takes the arguments of tool calls. */
@@ -46,6 +47,12 @@ export interface ChatTemplate {
   /** Whether control tokens in contents are marked in what it renders. @default false */
   readonly plainContents?: boolean
   render(request: RenderRequest): string
+  /**
+   * The text of `render` in the pieces in which the template writes it, so that renderings of a growing conversation
+   * can be compared without putting them together. Messages in `kept` are taken to be as they were when they were
+   * first rendered with it.
+   */
+  renderPieces?(request: Omit<RenderRequest, "continueFinalMessage">, kept: KeptMessages): readonly string[]
 }
 
 /** The chat template of a tokenizer's model, or another one over its special tokens. */
@@ -62,15 +69,22 @@ export function createChatTemplate(tokenizer: Tokenizer, options: ChatTemplateOp
   const plainContents = options.plainContents ?? false
   const marks = plainContents ? new ControlTokenMarks(tokenizer, source + (toolSource ?? "")) : undefined
   const from: RenderSource = { tokenizer, options, marks }
+  const templateFor = ({ tools }: RenderRequest): Template => (tools === null || tools === undefined ? main : forTools)
   return {
     source,
     plainContents,
     ...(toolSource === undefined ? {} : { toolSource }),
     render(request) {
-      const template = request.tools === null || request.tools === undefined ? main : forTools
-      const text = renderRequest(template, from, request)
+      const template = templateFor(request)
+      const text = renderRequest((...given) => template.render(...given), from, request, undefined)
       if (plainContents) checkMarks(text)
-      return text
+      return request.continueFinalMessage === true ? cutAtMark(text, request.messages) : text
+    },
+    renderPieces(request, kept) {
+      const template = templateFor(request)
+      const pieces = renderRequest((...given) => template.renderPieces(...given), from, request, kept)
+      if (plainContents) for (const piece of pieces) checkMarks(piece)
+      return pieces
     },
   }
 }
@@ -85,11 +99,12 @@ interface RenderSource {
   marks: ControlTokenMarks | undefined
 }
 
-function renderRequest(
-  template: Template,
+function renderRequest<Rendered>(
+  render: (variables: Readonly<Record<string, TemplateInput>>, options: RenderOptions) => Rendered,
   { tokenizer, options, marks }: RenderSource,
   request: RenderRequest,
-): string {
+  kept: KeptMessages | undefined,
+): Rendered {
   const { messages, tools = null, continueFinalMessage = false, variables = {}, now } = request
   const addGenerationPrompt = request.addGenerationPrompt ?? !continueFinalMessage
   if (continueFinalMessage && addGenerationPrompt)
@@ -99,15 +114,19 @@ function renderRequest(
     )
   const shown = continueFinalMessage ? markFinal(messages) : messages
   const guarded = (value: TemplateInput): TemplateInput => (marks === undefined ? value : marks.mark(value))
-  const attempt = (form: ArgumentsForm, keepNulls: boolean): string =>
-    template.render(
+  const attempt = (form: ArgumentsForm, keepNulls: boolean): Rendered => {
+    const keptAs = `${form} ${keepNulls}`
+    return render(
       {
         ...tokenizer.specialTokens,
         ...variables,
         documents: guarded(variables["documents"] ?? null),
         messages: shown.map((message) => {
-          const value = templateMessage(message, form, keepNulls)
-          return message.role === "assistant" ? value : guarded(value)
+          const make = (): TemplateInput => {
+            const value = templateMessage(message, form, keepNulls)
+            return message.role === "assistant" ? value : guarded(value)
+          }
+          return kept === undefined ? make() : kept.value(message, keptAs, make)
         }),
         // Any object is taken; what is no JSON in it is refused on conversion.
         tools: guarded(tools as TemplateInput),
@@ -118,16 +137,16 @@ function renderRequest(
         ...(options.limits === undefined ? {} : { limits: options.limits }),
       },
     )
-  const text = firstAccepted(attempt, options.arguments, messages)
-  return continueFinalMessage ? cutAtMark(text, messages) : text
+  }
+  return firstAccepted(attempt, options.arguments, messages)
 }
 
 /** Some templates need text arguments, some need nulls to be there; the first form that renders is the one. */
-function firstAccepted(
-  attempt: (form: ArgumentsForm, keepNulls: boolean) => string,
+function firstAccepted<Rendered>(
+  attempt: (form: ArgumentsForm, keepNulls: boolean) => Rendered,
   fixed: ArgumentsForm | undefined,
   messages: readonly ChatMessage[],
-): string {
+): Rendered {
   const hasCalls = messages.some((message) => (message.tool_calls ?? []).length > 0)
   const forms: ArgumentsForm[] = fixed === undefined ? (hasCalls ? ["object", "text"] : ["object"]) : [fixed]
   const hasNulls = messages.some((message) => Object.values(message).includes(null))

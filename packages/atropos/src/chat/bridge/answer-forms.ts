@@ -4,8 +4,16 @@ import { contentText, thoughtOf, type ChatMessage, type ChatToolCall } from "../
 import type { TurnTokens } from "./turn-tokens.ts"
 import { withoutSpace } from "./whitespace.ts"
 
-/** Stands in a conversation for what an answer's end is found by; no template looks at such characters. */
-const mark = "\uE000atropos\uE000answer\uE000"
+/**
+ * Stands in a conversation for what an answer's end is found by; no template looks at such characters. Control
+ * characters of Latin-1 leave plain texts at one byte a character.
+ */
+const mark = "\u0091atropos\u0091answer\u0092"
+
+/** Whether a text may hold a mark, or a part of one that the next text completes. */
+export function mayHoldMark(text: string): boolean {
+  return text.includes(mark.charAt(0))
+}
 
 export interface AnswerForm {
   kind: "raw" | "structured"

@@ -3,8 +3,10 @@ import { isAtroposError } from "../../runtime/errors.ts"
 import type { ChatTemplate } from "../chat-template.ts"
 import type { ChatMessage, ChatTool } from "../messages.ts"
 import type { TemplateInput } from "../template/values/convert.ts"
-import { answerForms, holdsAllParts, tailAfterMark, type AnswerForm } from "./answer-forms.ts"
+import type { KeptMessages } from "../kept-messages.ts"
+import { answerForms, holdsAllParts, mayHoldMark, tailAfterMark, type AnswerForm } from "./answer-forms.ts"
 import { lastId, pathTo, type ConversationNode } from "./conversation-node.ts"
+import { sharedPieces, textFrom } from "./pieces.ts"
 import { sameJson } from "./same-json.ts"
 import { thoughtPieces } from "./thoughts.ts"
 import type { TurnTokens } from "./turn-tokens.ts"
@@ -44,6 +46,8 @@ export interface BridgeContext {
   history: HistoryPolicy
   /** The session's standing clock. */
   now: () => Date
+  /** What the session renders at every turn. */
+  kept: KeptMessages
 }
 
 export type Bridge =
@@ -53,18 +57,18 @@ export type Bridge =
       added: { text: string; ids: number[] }
       fidelity: Fidelity
       close: TurnClose
-      text: string
+      pieces: readonly string[]
       given: readonly ChatMessage[]
     }
-  | { kind: "branch"; reason: BranchReason; text: string; given: readonly ChatMessage[] }
+  | { kind: "branch"; reason: BranchReason; pieces: readonly string[]; given: readonly ChatMessage[] }
 
 /** What one form of the answer came to. */
 interface Attempt {
   form: AnswerForm
-  text: string
+  pieces: readonly string[]
   given: readonly ChatMessage[]
-  /** What the template adds, and the rendered text before that. */
-  ends?: { tail: string; head: string }
+  /** What the template adds after the answer, where that is clear. */
+  tail?: string
   fidelity?: Exclude<Fidelity, "kept">
 }
 
@@ -76,21 +80,15 @@ export function bridge<Facts>(
 ): Bridge {
   const prompt = node.chat
   if (prompt === undefined || node.message === undefined) throw new Error("a chat goes on from a chat's node only")
-  const render = (messages: readonly ChatMessage[], addGenerationPrompt = true): string =>
-    context.template.render({
-      messages,
-      tools: request.tools,
-      variables: request.variables,
-      addGenerationPrompt,
-      now: context.now,
-    })
+  const render = (messages: readonly ChatMessage[], addGenerationPrompt = true): readonly string[] =>
+    renderPieces({ ...request, messages, addGenerationPrompt }, context)
   const forms = answerForms(node.answerText, node.message)
   const givenWith = (answer: ChatMessage): ChatMessage[] => [...prompt.given, answer, ...newMessages]
   // A branch is rendered anew, so all own messages are as they were handed out, with their thoughts.
   const branch = (reason: BranchReason): Bridge => {
     const earlier = prompt.entries.map(({ message, own }) => own?.message ?? message)
     const given = [...earlier, node.message ?? { role: "assistant" }, ...newMessages]
-    return { kind: "branch", reason, text: render(given), given }
+    return { kind: "branch", reason, pieces: render(given), given }
   }
 
   const changed = openingChange(node, request, context)
@@ -112,11 +110,19 @@ export function bridge<Facts>(
   const taken = best ?? attempts.find(({ fidelity }) => fidelity !== undefined)
   if (taken?.fidelity !== undefined) return extend(node, taken, taken.fidelity, context.tokens)
 
-  const shown = attempts.findLast(({ ends }) => ends !== undefined)
-  const reason = shown?.ends === undefined ? "template-rewrites-history" : whyRewritten(node, shown.ends.head, render)
+  const shown = attempts.findLast(({ tail }) => tail !== undefined)
+  const reason = shown === undefined ? "template-rewrites-history" : whyRewritten(node, shown, render)
   if (context.history === "keep" && shown !== undefined && reason !== "template-rewrites-history")
     return extend(node, shown, "kept", context.tokens)
   return branch(reason)
+}
+
+/** A rendering in the session's way. */
+export function renderPieces(
+  request: BridgeRequest & { addGenerationPrompt?: boolean },
+  { template, now, kept }: Pick<BridgeContext, "template" | "now" | "kept">,
+): readonly string[] {
+  return template.renderPieces?.({ ...request, now }, kept) ?? [template.render({ ...request, now })]
 }
 
 /** Whether the node's own prompt would be rendered otherwise today. */
@@ -131,46 +137,71 @@ function openingChange<Facts>(
   const sameVariables = sameJson(prompt.variables, request.variables)
   if (sameTools && sameVariables) return undefined
   const rendersAlike = (tools: readonly ChatTool[] | null, variables: BridgeRequest["variables"]): boolean =>
-    context.template.render({ messages: prompt.given, tools, variables, now: context.now }) === node.text
+    textFrom(renderPieces({ messages: prompt.given, tools, variables }, context)) === node.text
   if (rendersAlike(request.tools, request.variables)) return undefined
   return !sameTools && !rendersAlike(request.tools, prompt.variables) ? "tools-changed" : "options-changed"
 }
 
 interface FormTools {
-  render: (messages: readonly ChatMessage[]) => string
+  render: (messages: readonly ChatMessage[]) => readonly string[]
   givenWith: (answer: ChatMessage) => ChatMessage[]
   tokens: TurnTokens
 }
 
 function tryForm<Facts>(node: ConversationNode<Facts>, form: AnswerForm, tools: FormTools): Attempt {
   const given = tools.givenWith(form.message)
-  const text = tools.render(given)
-  const attempt: Attempt = { form, text, given }
-  const tail = tailAfterMark(tools.render(tools.givenWith(form.marked)), form, tools.tokens)
-  if (tail === undefined || !text.endsWith(tail)) return attempt
-  const head = text.slice(0, text.length - tail.length)
-  const inner = innerMarkers(node.answerText, tail, tools.tokens)
-  const fidelity = compare(node, head + inner, form)
-  return { ...attempt, ends: { tail, head }, ...(fidelity === undefined ? {} : { fidelity }) }
+  const known = node.chat?.pieces ?? []
+  const rendered = tools.render(given)
+  const marked = tools.render(tools.givenWith(form.marked))
+  const same = sharedPieces(known, rendered)
+  // The node's own pieces stand for the equal new ones, so that a session holds each text once.
+  const attempt: Attempt = { form, pieces: [...known.slice(0, same), ...rendered.slice(same)], given }
+  const from = Math.min(same, sharedPieces(known, marked))
+  const beginning = known.slice(0, from)
+  // What all three texts begin with changes nothing but the time it takes to look at them, unless a mark may be in it.
+  return (
+    (beginning.some(mayHoldMark) ? undefined : compareFrom(from, node, attempt, marked, tools.tokens)) ??
+    compareFrom(0, node, attempt, marked, tools.tokens) ??
+    attempt
+  )
 }
 
-function compare<Facts>(
+/** Compares what follows the first pieces, which are the same in all; undefined where that does not hold the tail. */
+function compareFrom<Facts>(
+  from: number,
   node: ConversationNode<Facts>,
+  attempt: Attempt,
+  marked: readonly string[],
+  tokens: TurnTokens,
+): Attempt | undefined {
+  const text = textFrom(attempt.pieces, from)
+  const tail = tailAfterMark(textFrom(marked, from), attempt.form, tokens)
+  if (tail === undefined || !text.endsWith(tail)) return undefined
+  const head = text.slice(0, text.length - tail.length)
+  const inner = innerMarkers(node.answerText, tail, tokens)
+  const prompt = textFrom(node.chat?.pieces ?? [], from)
+  const fidelity = compare({ prompt, answerText: node.answerText }, head + inner, attempt.form)
+  return { ...attempt, tail, ...(fidelity === undefined ? {} : { fidelity }) }
+}
+
+function compare(
+  known: { prompt: string; answerText: string },
   rendered: string,
   form: AnswerForm,
 ): Exclude<Fidelity, "kept"> | undefined {
-  const { text, answerText } = node
-  if (rendered.startsWith(text)) {
-    const answer = rendered.slice(text.length)
+  const { prompt, answerText } = known
+  // Equality of slices compares memory; startsWith goes character by character.
+  if (rendered.slice(0, prompt.length) === prompt) {
+    const answer = rendered.slice(prompt.length)
     if (answer === answerText) return "exact"
     if (equalButForSpace(answer, answerText)) return "whitespace"
     return form.kind === "structured" && holdsAllParts(answer, form.message) ? "respelled" : undefined
   }
   const dense = withoutSpace(rendered)
-  const prompt = withoutSpace(text)
-  if (dense === prompt + withoutSpace(answerText)) return "whitespace"
-  if (form.kind === "raw" || !dense.startsWith(prompt)) return undefined
-  return holdsAllParts(dense.slice(prompt.length), form.message) ? "respelled" : undefined
+  const densePrompt = withoutSpace(prompt)
+  if (dense === densePrompt + withoutSpace(answerText)) return "whitespace"
+  if (form.kind === "raw" || !dense.startsWith(densePrompt)) return undefined
+  return holdsAllParts(dense.slice(densePrompt.length), form.message) ? "respelled" : undefined
 }
 
 /** Markers before the closing token that the sample ends with already. */
@@ -189,14 +220,14 @@ function extend<Facts>(
   fidelity: Fidelity,
   tokens: TurnTokens,
 ): Bridge {
-  const tail = attempt.ends?.tail ?? ""
+  const tail = attempt.tail ?? ""
   const { rest, close } = closeTurn(node, tail, tokens)
   return {
     kind: "extend",
     added: { text: rest, ids: tokens.encodeAfter(lastId(node), rest) },
     fidelity,
     close,
-    text: attempt.text,
+    pieces: attempt.pieces,
     given: attempt.given,
   }
 }
@@ -225,14 +256,15 @@ function closeTurn<Facts>(
 /** What the template did to the history, as far as that can be told from what is missing. */
 function whyRewritten<Facts>(
   node: ConversationNode<Facts>,
-  head: string,
-  render: (messages: readonly ChatMessage[], addGenerationPrompt: boolean) => string,
+  { pieces, tail = "" }: Attempt,
+  render: (messages: readonly ChatMessage[], addGenerationPrompt: boolean) => readonly string[],
 ): BranchReason {
-  const dense = withoutSpace(head)
+  const text = textFrom(pieces)
+  const dense = withoutSpace(text.slice(0, text.length - tail.length))
   for (const answer of pathTo(node))
     for (const thought of thoughtPieces(answer.answerText, answer.message))
       if (!dense.includes(withoutSpace(thought))) return "thinking-dropped"
-  const closed = withoutSpace(render(node.chat?.given ?? [], false))
+  const closed = withoutSpace(textFrom(render(node.chat?.given ?? [], false)))
   const opened = withoutSpace(node.text)
   return opened.startsWith(closed) && dense.startsWith(closed) && !dense.startsWith(opened)
     ? "generation-prompt-not-kept"

@@ -23,6 +23,8 @@ export interface ChatPrompt<Facts> {
   given: readonly ChatMessage[]
   tools: readonly ChatTool[] | null
   variables: Readonly<Record<string, TemplateInput>>
+  /** The prompt's text as the template wrote it. */
+  pieces: readonly string[]
 }
 
 /**

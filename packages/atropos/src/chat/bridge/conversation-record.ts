@@ -1,9 +1,11 @@
 // The forest of a session's samples: finds what a prompt continues, and never changes what it holds.
 import { AtroposError } from "../../runtime/errors.ts"
 import type { ChatTemplate } from "../chat-template.ts"
+import { KeptMessages } from "../kept-messages.ts"
 import type { ChatMessage } from "../messages.ts"
 import {
   bridge,
+  renderPieces,
   type BranchReason,
   type BridgeRequest,
   type Fidelity,
@@ -12,6 +14,7 @@ import {
 } from "./bridge.ts"
 import { lastId, pathTo, type ChatPrompt, type ConversationNode, type Entry, type Sample } from "./conversation-node.ts"
 import { MessageIndex } from "./message-index.ts"
+import { textFrom } from "./pieces.ts"
 import { RawIndex } from "./raw-index.ts"
 import type { TurnTokens } from "./turn-tokens.ts"
 
@@ -50,6 +53,9 @@ export class ConversationRecord<Facts> {
   readonly #messages = new MessageIndex<Facts>()
   readonly #raw = new RawIndex<Facts>()
   readonly #nodes: ConversationNode<Facts>[] = []
+  readonly #kept = new KeptMessages()
+  /** All ids of the prompts that no sample goes on from yet: adding to them copies memory, a walk is much slower. */
+  readonly #leafPrompts = new Map<ConversationNode<Facts>, readonly number[]>()
   #time: Date | undefined
 
   constructor(options: ConversationRecordOptions) {
@@ -79,26 +85,29 @@ export class ConversationRecord<Facts> {
         "bad-template",
         `${tokens.tokenizer.name} has no chat template, so there is no way to write a conversation; pass one, or complete a raw prompt`,
       )
+    const context = { template, tokens, history, now: this.#now, kept: this.#kept }
     const found = this.#messages.find(messages)
     if (found?.chat === undefined || found.message === undefined) {
-      const text = template.render({ messages, tools, variables, now: this.#now })
+      const pieces = renderPieces(request, context)
+      const text = textFrom(pieces)
       const entries = messages.map((message): Entry<Facts> => ({ message, own: undefined }))
       const outcome = this.#rootOutcome(messages)
-      return { ...outcome, ids: this.#encode(text), text, chat: { entries, given: messages, tools, variables } }
+      return { ...outcome, ids: this.#encode(text), text, chat: { entries, given: messages, tools, variables, pieces } }
     }
     const newMessages = messages.slice(found.chat.entries.length + 1)
-    const result = bridge(found, newMessages, request, { template, tokens, history, now: this.#now })
+    const result = bridge(found, newMessages, request, context)
     const entries = [
       ...found.chat.entries,
       { message: found.message, own: found },
       ...newMessages.map((message): Entry<Facts> => ({ message, own: undefined })),
     ]
-    const { text, given } = result
-    const chat = { entries, given, tools, variables }
+    const { pieces, given } = result
+    const text = textFrom(pieces)
+    const chat = { entries, given, tools, variables, pieces }
     if (result.kind === "branch")
       return { outcome: "branch", reason: result.reason, ids: this.#encode(text), text, chat }
     const { added, fidelity, close } = result
-    const ids = idsThrough(found, added.ids)
+    const ids = this.#idsThrough(found, added.ids)
     return { outcome: "extend", continues: found, added, fidelity, close, ids, text, chat }
   }
 
@@ -107,6 +116,14 @@ export class ConversationRecord<Facts> {
     if (this.#nodes.length === 0) return { outcome: "start" }
     const known = first !== undefined && this.#messages.knows(first)
     return { outcome: "branch", reason: known ? "message-edited" : "new-conversation" }
+  }
+
+  /** All ids up to the end of a node's sample, and what is to follow them. */
+  #idsThrough(node: ConversationNode<Facts>, following: readonly number[]): number[] {
+    const prompt = this.#leafPrompts.get(node)
+    const parts = prompt === undefined ? pathTo(node).flatMap(({ added, ids }) => [added, ids]) : [prompt, node.ids]
+    // concat copies memory; spreading would walk a hundred thousand numbers one by one.
+    return ([] as number[]).concat(...parts, following)
   }
 
   #encode(text: string): number[] {
@@ -136,7 +153,7 @@ export class ConversationRecord<Facts> {
       added,
       fidelity: verbatim ? "exact" : "respelled",
       close: "none",
-      ids: idsThrough(node, added.ids),
+      ids: this.#idsThrough(node, added.ids),
       text,
       chat: undefined,
     }
@@ -159,15 +176,11 @@ export class ConversationRecord<Facts> {
       children: [],
     }
     this.#nodes.push(node)
+    this.#leafPrompts.set(node, prompt.ids)
+    if (parent !== undefined) this.#leafPrompts.delete(parent)
     parent?.children.push(node)
     this.#messages.add(node)
     this.#raw.add(node)
     return node
   }
-}
-
-/** All ids up to the end of a node's sample, and what is to follow them. */
-function idsThrough<Facts>(node: ConversationNode<Facts>, following: readonly number[]): number[] {
-  // concat copies memory; spreading would walk a hundred thousand numbers one by one.
-  return ([] as number[]).concat(...pathTo(node).flatMap(({ added, ids }) => [added, ids]), following)
 }

@@ -18,19 +18,26 @@ interface Place<Facts> {
  */
 export class MessageIndex<Facts> {
   readonly #first: Place<Facts>[] = []
+  readonly #placeOf = new Map<ConversationNode<Facts>, Place<Facts>>()
 
   add(node: ConversationNode<Facts>): void {
     if (node.chat === undefined || node.message === undefined) return
-    let places = this.#first
-    for (const entry of node.chat.entries) {
+    const { entries } = node.chat
+    // What stands before an answer that is known stands before its place.
+    const known = entries.findLastIndex(({ own }) => own !== undefined)
+    const own = entries[known]?.own
+    let places = (own === undefined ? undefined : this.#placeOf.get(own)?.next) ?? this.#first
+    for (const entry of entries.slice(known + 1)) {
       let place = places.find((known) => isSamePlace(known, entry))
       if (place === undefined) {
-        place = { ...entry, next: [], node: entry.own }
+        place = { ...entry, next: [], node: undefined }
         places.push(place)
       }
       places = place.next
     }
-    places.push({ message: node.message, own: node, next: [], node })
+    const place: Place<Facts> = { message: node.message, own: node, next: [], node }
+    this.#placeOf.set(node, place)
+    places.push(place)
   }
 
   /** The node with the longest conversation that `messages` continue with at least one more; the first of equals. */
@@ -39,6 +46,14 @@ export class MessageIndex<Facts> {
     let places: readonly Place<Facts>[] = this.#first
     // The last message is the new one that a continuation needs.
     for (const message of messages.slice(0, -1)) {
+      const [only] = places
+      if (only !== undefined && places.length === 1) {
+        // Nearly all of a long history.
+        if (!matches(only, message)) break
+        found = only.node ?? found
+        places = only.next
+        continue
+      }
       const matching = places.filter((place) => matches(place, message))
       if (matching.length === 0) break
       const nodes = matching.flatMap(({ node }) => node ?? []).toSorted((a, b) => a.index - b.index)

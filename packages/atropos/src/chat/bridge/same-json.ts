@@ -14,9 +14,22 @@ export function sameJson(one: unknown, other: unknown): boolean {
     return one.every((item, index) => sameJson(item, other[index]))
   }
   if (Array.isArray(other)) return false
+  if (!(one instanceof Map) && !(other instanceof Map)) return sameFields(one, other)
   const fields = fieldsOf(one)
   const otherFields = fieldsOf(other)
   return fields.size === otherFields.size && [...fields].every(([key, value]) => sameJson(value, otherFields.get(key)))
+}
+
+/** As with maps, which messages of a long history would be too many of. */
+function sameFields(one: object, other: object): boolean {
+  let balance = 0
+  for (const [key, value] of Object.entries(one)) {
+    if (value === null || value === undefined) continue
+    if (!Object.hasOwn(other, key) || !sameJson(value, (other as Record<string, unknown>)[key])) return false
+    balance += 1
+  }
+  for (const value of Object.values(other)) if (value !== null && value !== undefined) balance -= 1
+  return balance === 0
 }
 
 /** A plain number and a bigint or JsonFloat of the same value came from the same JSON, read in two ways. */

@@ -24,6 +24,8 @@ export interface Template {
    * `template-refused`.
    */
   render(variables: Readonly<Record<string, TemplateInput>>, options?: RenderOptions): string
+  /** The same text in the pieces in which the template writes it. */
+  renderPieces(variables: Readonly<Record<string, TemplateInput>>, options?: RenderOptions): readonly string[]
 }
 
 /** Compiles a template; one that Python would not compile is an error with code `bad-template`. */
@@ -32,25 +34,27 @@ export function compileTemplate(source: string): Template {
   const body = guarded("bad-template", () =>
     compileFrame(parseTemplate(source), { soft: false, inLoop: false, blocks, known: new Set() }),
   )
+  const write = (variables: Readonly<Record<string, TemplateInput>>, options: RenderOptions = {}): Output => {
+    const runtime = {
+      budget: new Budget({ ...defaultLimits, ...options.limits }),
+      now: options.now ?? (() => new Date()),
+    }
+    return guarded("template-refused", () => {
+      const given = new Scope()
+      for (const [name, value] of Object.entries(variables))
+        if (value !== undefined) given.values.set(name, toValue(value))
+      const root = new Scope(given)
+      const output = new Output(runtime)
+      const frame: Frame = { scope: root, root, output, runtime }
+      given.values.set("self", new TemplateReference(blocks, frame))
+      body(frame)
+      return output
+    })
+  }
   return {
     source,
-    render(variables, options = {}) {
-      const runtime = {
-        budget: new Budget({ ...defaultLimits, ...options.limits }),
-        now: options.now ?? (() => new Date()),
-      }
-      return guarded("template-refused", () => {
-        const given = new Scope()
-        for (const [name, value] of Object.entries(variables))
-          if (value !== undefined) given.values.set(name, toValue(value))
-        const root = new Scope(given)
-        const output = new Output(runtime)
-        const frame: Frame = { scope: root, root, output, runtime }
-        given.values.set("self", new TemplateReference(blocks, frame))
-        body(frame)
-        return output.text
-      })
-    },
+    render: (variables, options) => write(variables, options).text,
+    renderPieces: (variables, options) => write(variables, options).pieces,
   }
 }
 

@@ -8,6 +8,7 @@ export function toChatMessages(messages: readonly InferenceMessage[]): ChatMessa
   return messages.map((message, index) => {
     const { tool_calls: calls } = message
     if (typeof message.role !== "string") throw bad(index, "role", "a text")
+    if (!("tool_calls" in message)) return { ...message }
     if (calls === undefined || calls === null) {
       const { tool_calls: _none, ...rest } = message
       return rest

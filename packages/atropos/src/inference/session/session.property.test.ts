@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest"
 
 import { Families } from "../../../../../conformance/suites/families/families.ts"
 import { TurnTokens } from "../../chat/bridge/turn-tokens.ts"
+import type { ChatTemplate } from "../../chat/chat-template.ts"
 import type { InferenceMessage } from "../inference-server.ts"
 import { openScriptedSession, type ScriptedSample, type ScriptedSession } from "./session-fixture.ts"
 
@@ -44,6 +45,9 @@ const words = fc.constantFrom(
   "é😀",
   "Yes",
   "the answer is no",
+  // Like the marks by which a session finds where answers end.
+  "\u0091atropos",
+  "\u0091atropos\u0091answer\u0092",
 )
 const turn: fc.Arbitrary<Turn> = fc.record({
   asks: words,
@@ -106,9 +110,10 @@ interface Played extends ScriptedSession {
 async function play(
   name: string,
   { system, turns }: { system: string | undefined; turns: readonly Turn[] },
-  options: { history?: "template" | "keep"; plain?: boolean } = {},
+  options: { history?: "template" | "keep"; plain?: boolean; template?: ChatTemplate } = {},
 ): Promise<Played> {
-  const { tokenizer, template, turnTokens, stop, close } = family(name)
+  const { tokenizer, turnTokens, stop, close, ...found } = family(name)
+  const template = options.template ?? found.template
   const endId = close[0] ?? stop[0] ?? 0
   let current: Turn | undefined
   const sample = (prompt: readonly number[]): ScriptedSample => {
@@ -240,6 +245,19 @@ describe.each(names)("a session with %s", (name) => {
         }
         const [wild, plain] = [await play(name, whole), await play(name, whole, { plain: true })]
         expect(wild.outcomes.map(gist)).toEqual(plain.outcomes.map(gist))
+      }),
+      runs,
+    )
+  })
+
+  test("comes to the same whether its template gives texts in pieces or whole", async () => {
+    const { template } = family(name)
+    const whole: ChatTemplate = { source: template.source, render: (request) => template.render(request) }
+    await fc.assert(
+      fc.asyncProperty(conversation, async (script) => {
+        const [pieces, texts] = [await play(name, script), await play(name, script, { template: whole })]
+        expect(pieces.outcomes.map(gist)).toEqual(texts.outcomes.map(gist))
+        expect(pieces.asked).toEqual(texts.asked)
       }),
       runs,
     )

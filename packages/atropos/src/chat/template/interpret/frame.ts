@@ -20,6 +20,8 @@ export class Scope {
 /** Where statements write to. */
 export class Output {
   text = ""
+  /** The text as it was written: long texts are compared piece by piece without being put together. */
+  readonly pieces: string[] = []
   readonly #runtime: Runtime
 
   constructor(runtime: Runtime) {
@@ -28,6 +30,7 @@ export class Output {
 
   write(text: string): void {
     this.text += text
+    this.pieces.push(text)
     this.#runtime.budget.text(this.text.length)
   }
 }

@@ -1,7 +1,8 @@
 // Statements → closures.
-import type { FilterUse, ForStatement, Statement, Target } from "../language/syntax.ts"
+import type { Expression, FilterUse, ForStatement, Statement, Target } from "../language/syntax.ts"
 import { TemplateFailure, typeError, valueError } from "../values/errors.ts"
 import { isTrue, iterate } from "../values/iterate.ts"
+import { add } from "../values/operators.ts"
 import { toText } from "../values/show.ts"
 import { Arguments, Namespace, PythonIterator, Undefined, type Value } from "../values/value.ts"
 import { call, compileArguments, compileExpression, compileFilter } from "./expressions.ts"
@@ -64,8 +65,10 @@ function compileStatement(node: Statement, place: Place): Execute {
       return act(({ output }) => output.write(text))
     }
     case "print": {
-      const expression = compileExpression(node.expression, place.soft)
-      return act((frame) => frame.output.write(toText(expression(frame), frame.runtime)))
+      const pieces = compilePieces(node.expression, place.soft)
+      return act((frame) => {
+        for (const piece of pieces(frame)) frame.output.write(toText(piece, frame.runtime))
+      })
     }
     case "if": {
       const inside = { ...place, soft: true }
@@ -161,6 +164,28 @@ function compileStatement(node: Statement, place: Place): Execute {
       return () => {
         throw typeError(`no loader for this environment specified: a chat template cannot '${node.tag}' others`)
       }
+  }
+}
+
+/** What is to be printed. Texts that are added to each other are printed one by one: long ones stay what they are. */
+function compilePieces(node: Expression, soft: boolean): (frame: Frame) => readonly Value[] {
+  const added: Expression[] = []
+  let first = node
+  for (; first.kind === "binary" && first.operator === "+"; first = first.left) added.unshift(first.right)
+  const start = compileExpression(first, soft)
+  const operands = added.map((operand) => compileExpression(operand, soft))
+  return (frame) => {
+    let value = start(frame)
+    let texts = typeof value === "string" ? [value] : undefined
+    for (const operand of operands) {
+      const next = operand(frame)
+      if (texts !== undefined && typeof next === "string") texts.push(next)
+      else {
+        value = add(texts?.join("") ?? value, next, frame.runtime)
+        texts = typeof value === "string" ? [value] : undefined
+      }
+    }
+    return texts ?? [value]
   }
 }
 
