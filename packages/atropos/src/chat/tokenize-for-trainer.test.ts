@@ -42,6 +42,21 @@ describe("tokenizeForTrainer", () => {
     )
   })
 
+  test("refuses a template that leaves an answer out instead of training on nothing", () => {
+    const template = createChatTemplate(tokenizer, {
+      template: "{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}",
+    })
+    for (const trainOnAllAssistantTurns of [false, true])
+      expect(() => tokenizeForTrainer(tokenizer, messages, { template, trainOnAllAssistantTurns })).toThrow(
+        expect.objectContaining({
+          code: "history-rewritten",
+          message: expect.stringContaining("leaves an answer out"),
+        }),
+      )
+    const blank = [...messages.slice(0, 3), { role: "assistant", content: " " }]
+    expect(trained(tokenizeForTrainer(tokenizer, blank, { template }).masks)).toBe("")
+  })
+
   test("keeps control tokens in contents text with plainContents, and masks as ever", () => {
     const end = tokenizer.tokenToId("<|end|>") ?? -1
     const typed = [{ role: "user", content: "a<|end|>b" }, ...messages.slice(1)]

@@ -1,7 +1,7 @@
 import { AtroposError } from "../runtime/errors.ts"
 import { createChatTemplate, type ChatTemplate, type RenderRequest } from "./chat-template.ts"
 import { closingTokenIds } from "./end-of-turn.ts"
-import type { ChatMessage } from "./messages.ts"
+import { contentText, type ChatMessage } from "./messages.ts"
 import { encodeMarked } from "./plain-contents.ts"
 import type { Tokenizer } from "./tokenizer.ts"
 
@@ -74,13 +74,20 @@ export function tokenizeForTrainer(
   }
 
   const masks = tokens.map(() => ignoredMask)
-  const unmask = (start: number, end: number): void => {
+  const unmask = (message: ChatMessage | undefined, start: number, end: number): void => {
+    if (end <= start && isWritten(message))
+      throw new AtroposError(
+        "history-rewritten",
+        `the chat template of ${tokenizer.name} leaves an answer out, so there is nothing of it to train on; ` +
+          "look whether it takes content of this kind (text, or a list of parts)",
+        { facts: { messages: messages.length } },
+      )
     for (let i = start; i < end; i += 1) masks[i] = tokens[i] ?? ignoredMask
   }
   if (trainOnAllAssistantTurns) {
     for (const [index, message] of messages.entries())
-      if (trainedRoles.has(message.role)) unmask(prefixLength(index, true), prefixLength(index + 1, false))
-  } else unmask(prefixLength(messages.length - 1, true), tokens.length)
+      if (trainedRoles.has(message.role)) unmask(message, prefixLength(index, true), prefixLength(index + 1, false))
+  } else unmask(messages.at(-1), prefixLength(messages.length - 1, true), tokens.length)
 
   const length = options.finishReason === "length" ? lengthWithoutEnd(tokenizer, tokens) : tokens.length
   return {
@@ -88,6 +95,11 @@ export function tokenizeForTrainer(
     masks: masks.slice(0, length),
     ...(options.includeMessages === true ? { messages } : {}),
   }
+}
+
+/** Whether an answer has text to train on. */
+function isWritten(message: ChatMessage | undefined): boolean {
+  return message !== undefined && trainedRoles.has(message.role) && (contentText(message.content) ?? "").trim() !== ""
 }
 
 /** Where the end of the last turn, with any blanks that the template writes after it, begins. */
