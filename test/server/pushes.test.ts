@@ -254,3 +254,58 @@ describe("bounds of a body", () => {
     expect([status, json.detail]).toEqual([415, expect.stringContaining("br")])
   })
 })
+
+describe("a full queue of which no batch can be formed", () => {
+  const heldPushes = async (server: ServerUnderTest): Promise<number> =>
+    Number(/^atropos_held_pushes (\d+)$/m.exec((await server.get("/metrics")).text)?.[1])
+
+  /** Two groups of 4 sequences fill the queue; batches have 8, half of them of an environment that has sent nothing. */
+  async function startShortOfMinimum(limits: { maxHold?: number } = {}): Promise<ServerUnderTest> {
+    const server = await ServerUnderTest.start({ limits: { maxQueue: 5000, ...limits } })
+    await server.begin({ batch_size: 8 })
+    await server.registerEnvironment({ min_batch_allocation: 0.5 })
+    await server.registerEnvironment()
+    for (const marker of [1, 2]) await server.push(marker, { env_id: 1, ballast: 4000 })
+    expect((await server.get("/batch")).json).toEqual({ batch: null })
+    return server
+  }
+
+  test("keeps what the environment pushes for which it waits, and no more than a batch lacks", async () => {
+    const server = await startShortOfMinimum()
+    const unneeded = server.push(3, { env_id: 1, ballast: 4000 })
+    await until(async () => (await heldPushes(server)) === 1)
+    const needed = [4, 5].map((marker) => server.push(marker, { env_id: 0, ballast: 4000 }))
+    expect((await Promise.race(needed)).json).toEqual({ status: "received" })
+    await until(async () => (await heldPushes(server)) === 2)
+    expect(await queueSize(server)).toBe(3)
+    const [first = 0, ...others] = markersOf(await server.get("/batch")) ?? []
+    expect([4, 5]).toContain(first)
+    expect(others).toEqual([1])
+    for (const { json } of await Promise.all([unneeded, ...needed])) expect(json).toEqual({ status: "received" })
+  })
+
+  test("sends others away with the reason", async () => {
+    const server = await startShortOfMinimum({ maxHold: 0.05 })
+    const { status, json } = await server.push(3, { env_id: 1 })
+    expect(status).toBe(503)
+    expect(json.detail).toMatch(/No batch can be formed of it: environment 0 \(e_0\) has a minimum of 4 sequences/)
+  })
+
+  test("keeps sizes that let the others sum to a batch", async () => {
+    const server = await ServerUnderTest.start({ limits: { maxQueue: 5000, maxHold: 0.05 } })
+    await server.begin({ batch_size: 8 })
+    for (const marker of [1, 2, 3]) await server.push(marker, { size: 3, ballast: 2400 })
+    expect((await server.push(4, { size: 3 })).status).toBe(503)
+    expect((await server.push(5, { size: 2 })).status).toBe(200)
+    expect(markersOf(await server.get("/batch"))).toEqual([1, 2, 5])
+  })
+
+  test("takes what a batch lacks when its groups are not yet acknowledged", async () => {
+    const server = await ServerUnderTest.start({ limits: { maxQueue: 5000 } })
+    await server.begin({ batch_size: 4 })
+    for (const marker of [1, 2]) await server.push(marker, { ballast: 4000 })
+    for (const marker of [1, 2]) expect(markersOf(await server.get("/batch?ack=manual"))).toEqual([marker])
+    expect((await server.push(3)).status).toBe(200)
+    expect(markersOf(await server.get("/batch"))).toEqual([3])
+  })
+})

@@ -9,6 +9,8 @@ export interface PushRequest extends IngestRequest {
   key: string | null
   /** Whether the one who pushed is still there. */
   isConnected(): boolean
+  /** Resolves to whether there is room for the groups. @default there is */
+  admit?(groups: readonly PreparedGroup[]): Promise<boolean>
 }
 
 export type PushResult =
@@ -24,6 +26,8 @@ export type PushResult =
   | { kind: "refused"; refusal: Refusal }
   /** Nobody is there to answer: a retry gets the answer, or is kept in its place. */
   | { kind: "gone" }
+  /** There was no room for it in time. */
+  | { kind: "full" }
 
 interface PushUnderWay {
   readonly done: Promise<unknown>
@@ -60,9 +64,7 @@ export class PushDesk {
     }
     const refusal = this.#refuseTooLarge(request.kind, groups)
     if (refusal !== null) return { kind: "refused", refusal }
-    // What is not in the store yet is dropped with its connection: the retry brings it again.
-    if (!request.isConnected()) return { kind: "gone" }
-    const work = this.#submit(request, groups, digest)
+    const work = this.#keep(request, groups, digest)
     const underWay: PushUnderWay = { done: work.catch(() => {}), isConnected: () => request.isConnected() }
     this.#byDigest.set(digest, underWay)
     if (request.key !== null) this.#byKey.set(request.key, underWay)
@@ -80,6 +82,12 @@ export class PushDesk {
     const sameBytes = this.#byDigest.get(digest)
     // The same bytes are a retry only if the first one's answer can not arrive.
     return sameBytes !== undefined && !sameBytes.isConnected() ? sameBytes : undefined
+  }
+
+  async #keep(request: PushRequest, groups: readonly PreparedGroup[], digest: string): Promise<PushResult> {
+    if (request.admit !== undefined && !(await request.admit(groups))) return { kind: "full" }
+    // What is not in the store yet is dropped with its connection: the retry brings it again.
+    return request.isConnected() ? this.#submit(request, groups, digest) : { kind: "gone" }
   }
 
   async #submit(request: PushRequest, groups: readonly PreparedGroup[], digest: string): Promise<PushResult> {

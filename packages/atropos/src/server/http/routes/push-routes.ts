@@ -3,6 +3,7 @@ import { z } from "zod"
 
 import { pushListResponse, pushResponse, scoredGroup } from "../../../protocol/messages.ts"
 import type { Refusal } from "../../bytes/prepared-group.ts"
+import type { GateVisit } from "../../live/queue-gate.ts"
 import type { PushOutcome } from "../../run/recent-pushes.ts"
 import { sendFault, sendJson, sendRefusal } from "../answers.ts"
 import { goneSignal, isConnected } from "../client-gone.ts"
@@ -30,16 +31,22 @@ export function addPushRoutes(app: FastifyInstance, context: ServerContext): voi
     app.post(path, describeCall({ summary, body, response }), async (request, reply) => {
       const declared = Number(request.headers["content-length"] ?? unknownLength)
       const bytes = Math.min(declared, context.limits.maxBody)
-      if (!(await context.gate.enter(bytes, goneSignal(reply)))) return sendFull(request, reply)
+      const visit = await context.gate.enter(bytes, goneSignal(reply))
+      if (visit === null) return sendFull(request, reply)
       try {
-        return await takePush(kind, request, reply)
+        return await takePush(kind, visit, request, reply)
       } finally {
-        context.gate.leave(bytes)
+        visit.leave()
       }
     })
   }
 
-  async function takePush(kind: "one" | "list", request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  async function takePush(
+    kind: "one" | "list",
+    visit: GateVisit,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> {
     const { bodies, limits, metrics, pushes } = context
     const bodyKind = readBodyKind(request)
     if ("status" in bodyKind) return refuse(bodyKind)
@@ -58,8 +65,10 @@ export function addPushRoutes(app: FastifyInstance, context: ServerContext): voi
       body: collected.body,
       recycle: (buffer) => bodies.give(buffer),
       isConnected: () => isConnected(reply),
+      admit: (groups) => visit.admit(groups),
     })
     if (result.kind === "gone") return reply.hijack()
+    if (result.kind === "full") return sendFull(request, reply)
     if (result.kind === "refused") return refuse(result.refusal)
     if (result.kept === null) metrics.repeated()
     else metrics.kept(result.kept)
@@ -75,7 +84,9 @@ export function addPushRoutes(app: FastifyInstance, context: ServerContext): voi
   function sendFull(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     if (!isConnected(reply)) return reply.hijack()
     context.metrics.refused("queue_full")
-    const detail = `The queue is full: nothing came free within ${context.limits.maxHold} s; push again later, start the trainer, or raise --max-queue`
+    const obstacle = context.live.run.registration === null ? null : context.batches.explainNull()
+    const because = obstacle === null ? "" : ` No batch can be formed of it: ${obstacle}.`
+    const detail = `The queue is full: nothing came free within ${context.limits.maxHold} s; push again later, start the trainer, or raise --max-queue.${because}`
     return sendFault(request, reply.header("retry-after", "5"), 503, detail)
   }
 }
