@@ -8,7 +8,7 @@ export interface CommandContext {
   terminal?: boolean
   /** The width of that terminal. */
   columns?: number
-  /** Aborted at the first SIGINT or SIGTERM; a second one ends the process at once. */
+  /** Aborted at the first SIGINT or SIGTERM; another half a second later, or after, ends the process at once. */
   signal: AbortSignal
   environment: Readonly<Record<string, string | undefined>>
   workingDirectory: string

@@ -1,8 +1,11 @@
+import { spawn } from "node:child_process"
+import { once } from "node:events"
 import { readFileSync } from "node:fs"
 
-import { expect, test } from "vitest"
+import { expect, onTestFinished, test } from "vitest"
 
 import { runCommand } from "./main.ts"
+import { commandFile } from "./quickstart/command-file.ts"
 
 async function run(...argv: string[]): Promise<[code: number, stdout: string, stderr: string]> {
   let stdout = ""
@@ -47,4 +50,13 @@ test("help of a command without flags speaks of none", async () => {
 
 test("a mistyped command gets the nearest one", async () => {
   expect(await run("serv")).toMatchObject([2, "", expect.stringContaining("did you mean serve?")])
+})
+
+test("a stop that comes twice at once, as from a terminal and npm, ends a command in order", async () => {
+  const child = spawn(process.execPath, [commandFile(), "stub", "--port", "0"])
+  onTestFinished(() => void child.kill("SIGKILL"))
+  await Promise.race([once(child.stdout, "data"), once(child, "exit")])
+  child.kill("SIGINT")
+  child.kill("SIGTERM")
+  expect(await once(child, "exit")).toEqual([0, null])
 })

@@ -13,11 +13,16 @@ export function main(argv: readonly string[]): Promise<number> {
   return runWithProcess((context) => runCommand(argv, context))
 }
 
+/** Terminals, npm and timeout(1) each pass a stop on, so that it comes twice: that is no second one. */
+const sameStopMs = 500
+
 /** Runs with the process's streams and signals; an error of use or operation is a sentence and an exit code. */
 export async function runWithProcess(run: (context: CommandContext) => Promise<number>): Promise<number> {
   const abort = new AbortController()
+  let stoppedAt = Number.POSITIVE_INFINITY
   const stop = (): void => {
-    if (abort.signal.aborted) process.exit(130)
+    if (performance.now() - stoppedAt > sameStopMs) process.exit(130)
+    stoppedAt = Math.min(stoppedAt, performance.now())
     abort.abort()
   }
   process.on("SIGINT", stop)

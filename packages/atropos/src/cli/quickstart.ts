@@ -32,6 +32,8 @@ export const quickstart: Command<typeof options> = defineCommand({
     if (!isNew)
       throw new AtroposError("bad-option", `--run-dir: ${runDirectory} holds a run already; name a new folder`)
     const display = createDisplay(context.stdout)
+    const onStop = (): void => context.stderr("stopping the trainer, the environment, the policy and the server …\n")
+    signal.addEventListener("abort", onStop, { once: true })
     if (!json) context.stdout("Starting trajectory server, policy, environment and trainer …\n")
     try {
       const report = await runQuickstart({

@@ -41,6 +41,8 @@ function stepLine({ step, seconds, reward, exact, tokensPerSecond, staleness }: 
 function report({ reached, reward, heldOut, steps, rollouts, seconds }: ReportEvent): string {
   const row = (name: string, before: number, after: number): string =>
     `${name.padEnd(30)} ${before.toFixed(3)} → ${after.toFixed(3)}\n`
+  if (steps === 0)
+    return `The budget of ${seconds.toFixed(0)} s is spent before the first step; --minutes sets another.\n`
   return (
     `${reached ? "Target reached." : "The budget is spent, the target not reached."}\n` +
     row("mean reward", reward.start, reward.end) +
