@@ -33,9 +33,9 @@ const version = existsSync(brought)
   ? spawnSync(brought, ["--version"], { encoding: "utf8" }).stdout.trim().slice(1)
   : process.versions.node
 const [major = 0, minor = 0] = version.split(".").map(Number)
-if (major < 22 || (major === 22 && minor < 18)) {
+if (major < 22 || (major === 22 && minor < 19)) {
   console.error(
-    `Node 22.18 or newer is needed, this machine has ${version}, and no Node 24 package exists for ` +
+    `Node 22.19 or newer is needed, this machine has ${version}, and no Node 24 package exists for ` +
       `${process.platform}-${process.arch} among the optional dependencies.\n` +
       "Install Node 24 and run the command again (also if npm was told to omit optional dependencies).",
   )

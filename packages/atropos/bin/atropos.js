@@ -7,9 +7,9 @@ import { join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
 
 const [major, minor] = process.versions.node.split(".").map(Number)
-if (major < 22 || (major === 22 && minor < 18)) {
+if (major < 22 || (major === 22 && minor < 19)) {
   console.error(
-    `atropos needs Node 22.18 or newer, this is ${process.versions.node} (${process.execPath}).\n` +
+    `atropos needs Node 22.19 or newer, this is ${process.versions.node} (${process.execPath}).\n` +
       "In a clone, `npm ci` brings Node 24: start commands with `npx atropos …` or `npm start`.",
   )
   process.exit(2)
