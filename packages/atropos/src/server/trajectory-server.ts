@@ -3,7 +3,6 @@ import { join } from "node:path"
 
 import { AtroposError } from "../runtime/errors.ts"
 import { type Logger, silentLogger } from "../runtime/logger.ts"
-import { BodyPool } from "./bytes/body-pool.ts"
 import { createIngest } from "./bytes/ingest.ts"
 import type { Ingest } from "./bytes/prepared-group.ts"
 import { createApp } from "./http/app.ts"
@@ -15,6 +14,7 @@ import { Presence } from "./live/presence.ts"
 import { PushDesk } from "./live/push-desk.ts"
 import { QueueGate } from "./live/queue-gate.ts"
 import { noLogBook, openLogBook } from "./log-book.ts"
+import { MemoryPool } from "./memory-pool.ts"
 import type { Store } from "./stores/store.ts"
 
 export interface TrajectoryServerOptions {
@@ -66,11 +66,12 @@ const checkIntervalMs = 500
 export function createTrajectoryServer(options: TrajectoryServerOptions): TrajectoryServer {
   const { store, logger = silentLogger, now = Date.now } = options
   const limits = serverLimits.parse(options.limits ?? {})
+  const memory = new MemoryPool()
   const ingest =
     options.ingest ??
     createIngest(
       { inflatedBytes: limits.maxInflated, nesting: limits.maxNesting, sequencesPerGroup: limits.maxSequences },
-      { waitingBytes: limits.maxBodyMemory },
+      { waitingBytes: limits.maxBodyMemory, memory },
     )
   let started: Awaited<ReturnType<typeof start>> | null = null
   let draining = false
@@ -105,7 +106,7 @@ export function createTrajectoryServer(options: TrajectoryServerOptions): Trajec
       metrics,
       limits,
       logger,
-      bodies: new BodyPool(),
+      memory,
       draining: () => draining,
     }
     const app = await createApp(context, book, {

@@ -26,10 +26,10 @@ export interface Codec {
   scan(start: number): ScannedGroup | null
   /** The canonical JSON of the group scanned last; gone with the next call. */
   scannedJson(): Uint8Array
-  /** The segment of the group scanned last. */
-  encodeScanned(): Segment
-  /** The segment of any canonical JSON; forgets the loaded text. */
-  encode(json: Uint8Array): Segment
+  /** The segment of the group scanned last; in `room`, if it is given and large enough. */
+  encodeScanned(room?: Uint8Array): Segment
+  /** The segment of any canonical JSON, likewise; forgets the loaded text. */
+  encode(json: Uint8Array, room?: Uint8Array): Segment
 }
 
 /** Where numbers get a second look: more digits than this in a row, or in an exponent. */

@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os"
 import { createCodec } from "./create-codec.ts"
+import { MemoryPool } from "../memory-pool.ts"
 import { claimedSize } from "./inflate.ts"
 import { prepareGroups } from "./prepare-groups.ts"
 import type { Ingest, IngestLimits, IngestRequest, IngestResult } from "./prepared-group.ts"
@@ -10,6 +11,8 @@ export interface IngestOptions {
   workers?: number
   /** Bytes of bodies that may wait for a thread; beyond them pushes fail with `ingest-overloaded`. @default 512 MB */
   waitingBytes?: number
+  /** Where segments get their memory from. @default a pool of its own */
+  memory?: MemoryPool
 }
 
 export interface ThreadedIngest extends Ingest {
@@ -22,9 +25,13 @@ const inlineBytes = 32 * 1024
 
 /** What turns bodies into stored groups: small ones at once, large ones in threads that start when needed. */
 export function createIngest(limits: IngestLimits, options: IngestOptions = {}): ThreadedIngest {
-  const { workers = Math.min(8, Math.max(1, availableParallelism() - 1)), waitingBytes = 512 * 1024 * 1024 } = options
+  const {
+    workers = Math.min(8, Math.max(1, availableParallelism() - 1)),
+    waitingBytes = 512 * 1024 * 1024,
+    memory = new MemoryPool(),
+  } = options
   const codec = createCodec()
-  const pool = new WorkerPool({ limits, workers, waitingBytes })
+  const pool = new WorkerPool({ limits, workers, waitingBytes, memory })
   const inlineLimits = { ...limits, inflatedBytes: Math.min(limits.inflatedBytes, inlineBytes) }
 
   function prepareInline(request: IngestRequest): IngestResult | null {

@@ -5,7 +5,7 @@ import { skipSpace } from "./json/json-check.ts"
 import { nextEntry, skipValue } from "./json/json-walk.ts"
 import { describeInput, maxProblems, type Problem, refuseProblems } from "./json/problems.ts"
 import { findJsonFault, readBodyText } from "./json/read-body.ts"
-import type { IngestLimits, IngestRequest, IngestResult, PreparedGroup } from "./prepared-group.ts"
+import type { IngestLimits, IngestResult, PreparedGroup, PrepareRequest } from "./prepared-group.ts"
 import { createJsCodec } from "./scan/js-codec.ts"
 
 /** Texts above this are not put into WebAssembly's memory, which never shrinks. */
@@ -15,11 +15,7 @@ const maxCodecText = 64 * 1024 * 1024
 const levelsAboveFreeForm = 5
 
 /** From a body as it came to groups as they are stored. Synchronous: it runs in a worker or, for small bodies, inline. */
-export function prepareGroups(
-  request: Omit<IngestRequest, "recycle">,
-  limits: IngestLimits,
-  codec: Codec,
-): IngestResult {
+export function prepareGroups(request: PrepareRequest, limits: IngestLimits, codec: Codec): IngestResult {
   // The reference's clients retry with the same bytes, so the bytes as they came tell a retry.
   const inflated: { text: Uint8Array | null } = { text: null }
   const digest = digestBody(request.body)
@@ -30,17 +26,17 @@ export function prepareGroups(
   const { bytes } = text
   const usedCodec = bytes.length > maxCodecText ? createJsCodec() : codec
   if (bytes !== inflated.text) usedCodec.load(bytes)
-  const groups = scanGroups(bytes, request.kind, limits, usedCodec)
+  const groups = scanGroups(bytes, request, limits, usedCodec)
   if (groups !== null) return { ok: true, groups, digest }
   // The codec's memory is used again from here on.
   const own = bytes === inflated.text ? bytes.slice() : bytes
-  return checkGroups(own, request.kind, limits, usedCodec, digest)
+  return checkGroups(own, request, limits, usedCodec, digest)
 }
 
 /** The fast way, for bodies that are plainly right from beginning to end; the codec has loaded them. */
 function scanGroups(
   bytes: Uint8Array,
-  kind: "one" | "list",
+  { kind, room }: PrepareRequest,
   limits: IngestLimits,
   codec: Codec,
 ): PreparedGroup[] | null {
@@ -50,7 +46,7 @@ function scanGroups(
     const scanned = codec.scan(start)
     if (scanned === null || scanned.size > limits.sequencesPerGroup) return -1
     const { size, envId, tokens, end } = scanned
-    groups.push({ size, envId, tokens, ...codec.encodeScanned() })
+    groups.push({ size, envId, tokens, ...codec.encodeScanned(kind === "one" ? room : undefined) })
     return end
   }
   let position = skipSpace(bytes, 0)
@@ -76,7 +72,7 @@ function scanGroups(
 /** The exact way, for everything else. */
 function checkGroups(
   bytes: Uint8Array,
-  kind: "one" | "list",
+  { kind, room }: PrepareRequest,
   limits: IngestLimits,
   codec: Codec,
   digest: string,
@@ -90,7 +86,7 @@ function checkGroups(
     if (Array.isArray(checked)) problems.push(...checked)
     else if (problems.length === 0) {
       const { size, envId, tokens, json } = checked
-      groups.push({ size, envId, tokens, ...codec.encode(json) })
+      groups.push({ size, envId, tokens, ...codec.encode(json, kind === "one" ? room : undefined) })
     }
     if (problems.length >= maxProblems) break
   }

@@ -15,6 +15,8 @@ export interface PreparedGroup {
   jsonBytes: number
   /** Tokens over all sequences, for metrics. */
   tokens: number
+  /** See `Payload`. */
+  free?: () => void
 }
 
 /** A refusal, ready to be answered. */
@@ -40,6 +42,11 @@ export interface IngestRequest {
    * it is looked at, or goes for good, in another thread. Without it large bodies are copied.
    */
   recycle?: (buffer: ArrayBufferLike) => void
+}
+
+/** A body and, for the segment of its one group, room that need not be large enough. */
+export interface PrepareRequest extends Omit<IngestRequest, "recycle"> {
+  room?: Uint8Array
 }
 
 export interface IngestLimits {

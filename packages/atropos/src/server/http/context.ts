@@ -1,11 +1,11 @@
 import type { Logger } from "../../runtime/logger.ts"
-import type { BodyPool } from "../bytes/body-pool.ts"
 import type { ServerLimits } from "../limits.ts"
 import type { BatchDesk } from "../live/batch-desk.ts"
 import type { LiveRun } from "../live/live-run.ts"
 import type { Presence } from "../live/presence.ts"
 import type { PushDesk } from "../live/push-desk.ts"
 import type { QueueGate } from "../live/queue-gate.ts"
+import type { MemoryPool } from "../memory-pool.ts"
 import type { ServerMetrics } from "./metrics.ts"
 
 /** What the routes work with. */
@@ -15,7 +15,7 @@ export interface ServerContext {
   readonly batches: BatchDesk
   readonly pushes: PushDesk
   readonly gate: QueueGate
-  readonly bodies: BodyPool
+  readonly memory: MemoryPool
   readonly limits: ServerLimits
   readonly metrics: ServerMetrics
   readonly logger: Logger

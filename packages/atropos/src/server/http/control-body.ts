@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify"
 import type { z } from "zod"
 
+import { collectBody } from "../bytes/collect-body.ts"
 import { refuseProblems } from "../bytes/json/problems.ts"
 import { readJsonBody } from "../bytes/json/read-body.ts"
 import type { Refusal } from "../bytes/prepared-group.ts"
@@ -33,10 +34,10 @@ export async function readControlBody(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<Uint8Array | null> {
-  const { limits, bodies } = context
+  const { limits, memory } = context
   const kind = readBodyKind(request)
   if ("status" in kind) return refuse(kind)
-  const collected = await bodies.collect(request.raw, {
+  const collected = await collectBody(memory, request.raw, {
     bodyBytes: limits.maxBody,
     timeoutMs: limits.bodyTimeout * 1000,
   })
@@ -50,11 +51,11 @@ export async function readControlBody(
     { inflatedBytes: Math.min(limits.maxInflated, maxInflatedControlBytes), nesting: limits.maxNesting },
   )
   if (!text.ok) {
-    bodies.give(collected.body.buffer)
+    memory.give(collected.body.buffer)
     return refuse(text.refusal)
   }
   const bytes = new Uint8Array(text.bytes)
-  bodies.give(collected.body.buffer)
+  memory.give(collected.body.buffer)
   return bytes
 
   function refuse(refusal: Refusal): null {

@@ -1,5 +1,7 @@
 import type { ServerResponse } from "node:http"
 
+import type { Piece } from "../bytes/stitch/coalesce.ts"
+
 /** Bytes that wait for the connection at most: with less of them a quick reader waits for us at every group. */
 const windowBytes = 4 * 1024 * 1024
 
@@ -18,9 +20,13 @@ export class ResponseWriter {
   }
 
   /** False when nobody reads any more. */
-  async write(chunk: Uint8Array): Promise<boolean> {
+  async write({ bytes, free }: Piece): Promise<boolean> {
     if (this.#isOver()) return this.cut()
-    const isTaken = this.#response.write(chunk) || this.#response.writableLength < windowBytes
+    // Bytes of a connection that broke are left to the garbage collector: something may still look at them.
+    const sent = (error?: Error | null): void => {
+      if (error === undefined || error === null) free?.()
+    }
+    const isTaken = this.#response.write(bytes, sent) || this.#response.writableLength < windowBytes
     return isTaken || (await this.#waitFor("drain"))
   }
 

@@ -2,6 +2,7 @@ import type { ServerResponse } from "node:http"
 
 import type { FastifyReply, FastifyRequest } from "fastify"
 
+import type { Piece } from "../bytes/stitch/coalesce.ts"
 import { type Frame, stitchedLength, stitchGzip, stitchIdentity } from "../bytes/stitch/stitch.ts"
 import type { Payload, Store } from "../stores/store.ts"
 import { acceptsGzip, leastCompressedBytes, varyByEncoding } from "./answers.ts"
@@ -53,18 +54,18 @@ export async function sendGroups(request: FastifyRequest, reply: FastifyReply, a
     response.setHeader("content-length", stitchedLength(segmentBytes, frame))
   }
   const payloads = chain(first, rest)
-  const chunks = compressed ? stitchGzip(payloads, frame) : stitchIdentity(payloads, frame)
-  return writeAll(response, chunks, answer)
+  const pieces = compressed ? stitchGzip(payloads, frame) : stitchIdentity(payloads, frame)
+  return writeAll(response, pieces, answer)
 }
 
 async function writeAll(
   response: ServerResponse,
-  chunks: AsyncIterable<Uint8Array>,
+  pieces: AsyncIterable<Piece>,
   { stallMs, signal }: GroupsAnswer,
 ): Promise<boolean> {
   const writer = new ResponseWriter(response, stallMs, signal)
   try {
-    for await (const chunk of chunks) if (!(await writer.write(chunk))) return false
+    for await (const piece of pieces) if (!(await writer.write(piece))) return false
     return await writer.end()
   } catch (error) {
     writer.cut()

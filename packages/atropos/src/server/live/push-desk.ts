@@ -55,15 +55,15 @@ export class PushDesk {
     for (;;) {
       const { pushes } = this.#live.run
       const keyed = request.key === null ? undefined : pushes.findKey(request.key)
-      if (keyed !== undefined && keyed.digest !== digest) return { kind: "refused", refusal: keyTaken }
+      if (keyed !== undefined && keyed.digest !== digest) return drop(groups, { kind: "refused", refusal: keyTaken })
       const outcome = keyed?.outcome ?? pushes.findLost(digest, this.#live.now)
-      if (outcome !== undefined) return this.#kept(digest, outcome, null)
+      if (outcome !== undefined) return drop(groups, this.#kept(digest, outcome, null))
       const same = this.#findUnderWay(request.key, digest)
       if (same === undefined) break
       await same.done
     }
     const refusal = this.#refuseTooLarge(request.kind, groups)
-    if (refusal !== null) return { kind: "refused", refusal }
+    if (refusal !== null) return drop(groups, { kind: "refused", refusal })
     const work = this.#keep(request, groups, digest)
     const underWay: PushUnderWay = { done: work.catch(() => {}), isConnected: () => request.isConnected() }
     this.#byDigest.set(digest, underWay)
@@ -85,9 +85,9 @@ export class PushDesk {
   }
 
   async #keep(request: PushRequest, groups: readonly PreparedGroup[], digest: string): Promise<PushResult> {
-    if (request.admit !== undefined && !(await request.admit(groups))) return { kind: "full" }
+    if (request.admit !== undefined && !(await request.admit(groups))) return drop(groups, { kind: "full" })
     // What is not in the store yet is dropped with its connection: the retry brings it again.
-    return request.isConnected() ? this.#submit(request, groups, digest) : { kind: "gone" }
+    return request.isConnected() ? this.#submit(request, groups, digest) : drop(groups, { kind: "gone" })
   }
 
   async #submit(request: PushRequest, groups: readonly PreparedGroup[], digest: string): Promise<PushResult> {
@@ -96,8 +96,8 @@ export class PushDesk {
       this.#presence.see(environment)
       return { id: this.#live.newGroupId(), environment, size, bytes: segment.length }
     })
-    const payloads = groups.map(({ segment, crc32, jsonBytes }, index) => {
-      return { groupId: arriving[index]?.id ?? 0, segment, crc32, jsonBytes }
+    const payloads = groups.map(({ segment, crc32, jsonBytes, free = () => {} }, index) => {
+      return { groupId: arriving[index]?.id ?? 0, segment, crc32, jsonBytes, free }
     })
     const step = Number(this.#live.run.step)
     const push = { type: "push", time: this.#live.now, step, digest, key: request.key, groups: arriving } as const
@@ -128,6 +128,12 @@ export class PushDesk {
     })
     return problems.length === 0 ? null : refuseProblems(problems)
   }
+}
+
+/** The answer to a push whose groups are not stored. */
+function drop(groups: readonly PreparedGroup[], answer: PushResult): PushResult {
+  for (const { free } of groups) free?.()
+  return answer
 }
 
 const keyTaken: Refusal = {

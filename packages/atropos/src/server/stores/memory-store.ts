@@ -1,4 +1,5 @@
 import { isCompactionDue } from "./compaction.ts"
+import { HeldPayload } from "./held-payload.ts"
 import { closedStore, duplicateGroup, unknownGroup } from "./store-errors.ts"
 import { type Commit, defaultRetainBytes, type Payload, type Recovered, type Store } from "./store.ts"
 
@@ -15,7 +16,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
 class MemoryStore implements Store {
   readonly kind = "memory"
   readonly #retainBytes: number
-  readonly #payloads = new Map<number, Payload>()
+  readonly #payloads = new Map<number, HeldPayload>()
   /** In the order of release, which is the order in which they go. */
   readonly #released = new Set<number>()
   #payloadBytes = 0
@@ -51,7 +52,7 @@ class MemoryStore implements Store {
     this.#requireOpen()
     const payload = this.#payloads.get(groupId)
     if (payload === undefined) throw unknownGroup(groupId)
-    return payload
+    return payload.share()
   }
 
   compact(snapshot: string): Promise<void> {
@@ -94,9 +95,9 @@ class MemoryStore implements Store {
       this.#eventBytes += event.length
     }
     if (commit.beginsRun === true) for (const groupId of this.#payloads.keys()) this.#release(groupId)
-    for (const { groupId, segment, crc32, jsonBytes } of commit.payloads) {
-      this.#payloads.set(groupId, { segment, crc32, jsonBytes })
-      this.#payloadBytes += segment.length
+    for (const { groupId, ...payload } of commit.payloads) {
+      this.#payloads.set(groupId, new HeldPayload(payload))
+      this.#payloadBytes += payload.segment.length
     }
     for (const groupId of commit.released ?? []) this.#release(groupId)
     this.#dropOldest()
@@ -106,15 +107,17 @@ class MemoryStore implements Store {
     const payload = this.#payloads.get(groupId)
     if (payload === undefined || this.#released.has(groupId)) return
     this.#released.add(groupId)
-    this.#releasedBytes += payload.segment.length
+    this.#releasedBytes += payload.segmentBytes
   }
 
   #dropOldest(): void {
     for (const groupId of this.#released) {
       if (this.#releasedBytes <= this.#retainBytes) return
-      const bytes = this.#payloads.get(groupId)?.segment.length ?? 0
+      const payload = this.#payloads.get(groupId)
+      const bytes = payload?.segmentBytes ?? 0
       this.#released.delete(groupId)
       this.#payloads.delete(groupId)
+      payload?.free()
       this.#releasedBytes -= bytes
       this.#payloadBytes -= bytes
     }

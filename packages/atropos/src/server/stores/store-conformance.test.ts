@@ -14,6 +14,7 @@ const faults = {
   "forgets the CRC's highest bit": "gives payloads back bit by bit",
   "does not wait for commits under way when it reads": "reads wait for the commit",
   "answers an unknown group with nothing": "says of a group that it has not",
+  "frees the memory of what it keeps": "memory that was given back",
   "keeps the events of a commit that rejects": "keeps nothing of a commit that rejects",
   "keeps the payloads of a commit that rejects": "keeps nothing of a commit that rejects",
   "goes on behind a rejected commit": "a rejected commit takes those behind it along",
@@ -212,11 +213,13 @@ class SimulatedStore implements Store {
     this.#dropOldest()
   }
 
-  #put({ groupId, segment, crc32, jsonBytes }: Payload & { groupId: number }): void {
+  #put({ groupId, segment, crc32, jsonBytes, free }: Payload & { groupId: number }): void {
     const whole = this.#fault === "stores the whole buffer of a segment"
-    const kept = whole ? new Uint8Array(segment.buffer.slice(0)) : segment.slice()
+    const lent = this.#fault === "frees the memory of what it keeps"
+    const kept = lent ? segment : whole ? new Uint8Array(segment.buffer.slice(0)) : segment.slice()
     const crc = this.#fault === "forgets the CRC's highest bit" ? crc32 & 0x7fff_ffff : crc32
     this.#disk.groups.set(groupId, { payload: { segment: kept, crc32: crc, jsonBytes }, released: false })
+    free?.()
   }
 
   #release(groupId: number): void {

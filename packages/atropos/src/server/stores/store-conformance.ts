@@ -88,6 +88,30 @@ export const storeCases: readonly StoreCase[] = [
     },
   ),
 
+  storeCase(
+    "memory that was given back is not looked at again",
+    "a payload's memory is freed while it is in use, or used after it was freed",
+    async (fixture) => {
+      const store = await fixture.open({ retainBytes: 0 })
+      const bytes = 6000
+      await store.commit({ events: ["{}"], payloads: range(4).map((n) => lentPayloadOf(n, bytes)) })
+      const reads = await Promise.all([0, 1, 1, 2].map((n) => store.read(n)))
+      reads[1]?.free?.()
+      await store.commit({ events: ["{}"], payloads: [lentPayloadOf(4, bytes)], released: [0, 1, 2] })
+      for (const n of [3, 4]) await holds(store, n, { bytes })
+      for (const [index, n] of [
+        [0, 0],
+        [2, 1],
+        [3, 2],
+      ] as const) {
+        const read = reads[index]
+        same(zlibCrc32(read?.segment ?? ""), zlibCrc32(bytesOf(n, bytes)), `the CRC-32 of group ${n}, read before`)
+        read?.free?.()
+      }
+      for (const n of [3, 4]) await holds(store, n, { bytes })
+    },
+  ),
+
   storeCase("keeps nothing of a commit that rejects", "a commit is not one transaction", async (fixture) => {
     const store = await fixture.open()
     await store.commit(commitOf(1))
@@ -390,6 +414,13 @@ function payloadOf(
   return { groupId, segment, crc32: 0xffff_fff0 + groupId, jsonBytes: groupId + 1000 }
 }
 
+/** A payload in shared memory that is used for something else as soon as it is given back. */
+function lentPayloadOf(groupId: number, bytes: number): Payload & { groupId: number } {
+  const segment = new Uint8Array(new SharedArrayBuffer(bytes * 2), bytes / 2, bytes)
+  segment.set(bytesOf(groupId, bytes))
+  return { ...payloadOf(groupId, segment), free: () => segment.fill(0xff) }
+}
+
 const eventsOf = (n: number): string[] => [`{"push":${n}}`, `{"and":"${n}"}`]
 
 function commitOf(n: number, { bytes = segmentBytes }: { bytes?: number } = {}): Commit {
@@ -397,9 +428,10 @@ function commitOf(n: number, { bytes = segmentBytes }: { bytes?: number } = {}):
 }
 
 async function holds(store: Store, groupId: number, { bytes = segmentBytes }: { bytes?: number } = {}): Promise<void> {
-  const { segment } = await store.read(groupId)
+  const { segment, free } = await store.read(groupId)
   same(segment.length, bytes, `the bytes of group ${groupId}`)
   same(zlibCrc32(segment), zlibCrc32(bytesOf(groupId, bytes)), `the CRC-32 of group ${groupId}`)
+  free?.()
 }
 
 function same(actual: unknown, expected: unknown, what: string): void {

@@ -3,6 +3,11 @@ export interface Payload {
   segment: Uint8Array
   crc32: number
   jsonBytes: number
+  /**
+   * Gives the segment's memory back, to be used for other groups: to be called, once, by who has the payload and looks
+   * at it no more. Without it the memory is freed when the garbage is collected.
+   */
+  free?: () => void
 }
 
 /** One atomic change: the run's events (JSON texts, opaque to the store) and what they bring and free. */
@@ -10,7 +15,7 @@ export interface Commit {
   events: readonly string[]
   /**
    * New groups. Ids are whole numbers, never used twice in the life of a store, also across resets.
-   * The store takes the segments over: the caller must not touch their buffers any more.
+   * The store takes the segments over, and frees them: the caller must not touch their buffers any more.
    */
   payloads: readonly (Payload & { groupId: number })[]
   /** Groups that no batch needs any more: they stay up to the retention limit, the oldest go first. */
@@ -40,7 +45,7 @@ export interface Store {
   commit(commit: Commit): Promise<void>
   /**
    * A group of a commit called before, released ones included while they are kept. Waits for that commit.
-   * The answer is the store's: do not write into it.
+   * The answer is the store's: do not write into it, and free it when it has been looked at.
    */
   read(groupId: number): Promise<Payload>
   /**

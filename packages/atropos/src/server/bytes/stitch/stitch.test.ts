@@ -1,7 +1,9 @@
 import { crc32, gunzipSync } from "node:zlib"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
+import type { Payload } from "../../stores/store.ts"
 import { deflateSegment } from "../segment.ts"
+import type { Piece } from "./coalesce.ts"
 import { combineCrc32 } from "./crc32-combine.ts"
 import { bareFrame, batchFrame, type Frame, stitchedLength, stitchGzip, stitchIdentity } from "./stitch.ts"
 
@@ -9,14 +11,14 @@ async function* inOrder<Item>(items: readonly Item[]): AsyncGenerator<Item> {
   yield* items
 }
 
-async function collectChunks(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {
-  const all: Uint8Array[] = []
-  for await (const chunk of chunks) all.push(chunk)
+async function collectPieces(pieces: AsyncIterable<Piece>): Promise<Piece[]> {
+  const all: Piece[] = []
+  for await (const piece of pieces) all.push(piece)
   return all
 }
 
-async function collect(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  return Buffer.concat(await collectChunks(chunks))
+async function collect(pieces: AsyncIterable<Piece>): Promise<Buffer> {
+  return Buffer.concat((await collectPieces(pieces)).map((piece) => piece.bytes))
 }
 
 const bytes = fc.uint8Array({ maxLength: 300 })
@@ -82,8 +84,25 @@ describe("a stitched answer", () => {
     const payload = deflateSegment(
       Buffer.from(JSON.stringify(Array.from({ length: 9000 }, (_, index) => index * 7919))),
     )
-    const chunks = await collectChunks(stitchGzip(inOrder([payload, payload]), batchFrame))
-    expect(chunks.filter((chunk) => chunk === payload.segment)).toHaveLength(2)
+    const pieces = await collectPieces(stitchGzip(inOrder([payload, payload]), batchFrame))
+    expect(pieces.filter(({ bytes }) => bytes === payload.segment)).toHaveLength(2)
+  })
+
+  test("leaves it to the sender to free what goes out as it is, and frees at once what it has copied or inflated", async () => {
+    const freed: string[] = []
+    const payloadOf = (name: string, value: unknown): Payload => {
+      return { ...deflateSegment(Buffer.from(JSON.stringify(value))), free: () => void freed.push(name) }
+    }
+    const large = payloadOf(
+      "large",
+      Array.from({ length: 9000 }, (_, index) => index * 7919),
+    )
+    const pieces = await collectPieces(stitchGzip(inOrder([large, payloadOf("small", [1])]), batchFrame))
+    expect(freed).toEqual(["small"])
+    for (const { free } of pieces) free?.()
+    expect(freed).toEqual(["small", "large"])
+    await collect(stitchIdentity(inOrder([large, payloadOf("small", [1])]), batchFrame))
+    expect(freed).toEqual(["small", "large", "large", "small"])
   })
 
   test("fails on a damaged segment instead of sending a short text", async () => {

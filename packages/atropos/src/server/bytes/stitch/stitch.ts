@@ -1,7 +1,7 @@
 import { crc32, inflateRaw } from "node:zlib"
 import { promisify } from "node:util"
 import type { Payload } from "../../stores/store.ts"
-import { Coalescer } from "./coalesce.ts"
+import { Coalescer, type Piece } from "./coalesce.ts"
 import { combineCrc32 } from "./crc32-combine.ts"
 
 /** What stands around the groups of an answer; between them stands a comma. */
@@ -21,7 +21,7 @@ const comma = Buffer.from(",")
  * An answer as one gzip member, from groups that were compressed when they came: the segments go out as they are, and
  * what stands around them in stored blocks. Nothing is compressed and nothing is inflated.
  */
-export async function* stitchGzip(payloads: AsyncIterable<Payload>, frame: Frame): AsyncGenerator<Uint8Array> {
+export async function* stitchGzip(payloads: AsyncIterable<Payload>, frame: Frame): AsyncGenerator<Piece> {
   const small = new Coalescer()
   let crc = 0
   let bytes = 0
@@ -38,7 +38,7 @@ export async function* stitchGzip(payloads: AsyncIterable<Payload>, frame: Frame
     first = false
     crc = combineCrc32(crc, payload.crc32, payload.jsonBytes)
     bytes += payload.jsonBytes
-    yield* small.push(payload.segment)
+    yield* small.push(payload.segment, payload.free)
   }
   const after = Buffer.from(frame.after)
   crc = crc32(after, crc)
@@ -60,14 +60,16 @@ export function stitchedLength(segmentLengths: readonly number[], frame: Frame):
 }
 
 /** The same answer for a client that takes no gzip. */
-export async function* stitchIdentity(payloads: AsyncIterable<Payload>, frame: Frame): AsyncGenerator<Uint8Array> {
+export async function* stitchIdentity(payloads: AsyncIterable<Payload>, frame: Frame): AsyncGenerator<Piece> {
   const small = new Coalescer()
   let first = true
   yield* small.push(Buffer.from(frame.before))
   for await (const payload of payloads) {
     if (!first) yield* small.push(comma)
     first = false
-    yield* small.push(await inflateSegment(payload))
+    const json = await inflateSegment(payload)
+    payload.free?.()
+    yield* small.push(json)
   }
   yield* small.push(Buffer.from(frame.after))
   yield* small.flush()

@@ -39,10 +39,11 @@ export function createWasmCodec(): Codec | null {
     setText(first, text.length)
   }
 
-  function encodeAt(from: number, length: number): Segment {
+  function encodeAt(from: number, length: number, room?: Uint8Array): Segment {
     const target = from + length + margin
     const end = exports.encode(from, length, target)
-    const segment = view.bytes.slice(target, end)
+    const encoded = view.bytes.subarray(target, end)
+    const segment = putInto(room, encoded) ?? encoded.slice()
     return { segment, crc32: crc32(view.bytes.subarray(from, from + length)), jsonBytes: length }
   }
 
@@ -96,12 +97,19 @@ export function createWasmCodec(): Codec | null {
       }
     },
     scannedJson: () => view.bytes.subarray(output, output + outputLength),
-    encodeScanned: () => encodeAt(output, outputLength),
-    encode(json) {
+    encodeScanned: (room) => encodeAt(output, outputLength, room),
+    encode(json, room) {
       put(json)
-      return encodeAt(input, inputLength)
+      return encodeAt(input, inputLength, room)
     },
   }
+}
+
+/** Where the bytes are in the room, if they fit. */
+function putInto(room: Uint8Array | undefined, bytes: Uint8Array): Uint8Array | null {
+  if (room === undefined || room.length < bytes.length) return null
+  room.set(bytes)
+  return room.subarray(0, bytes.length)
 }
 
 interface Member {

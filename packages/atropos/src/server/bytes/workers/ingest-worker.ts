@@ -25,11 +25,14 @@ function run(job: Job): JobDone {
 /** Segments from here on travel in their own memory. */
 const ownMemoryBytes = 4096
 
-/** The memory of the segments. Small ones are put into one buffer: each buffer that travels has its cost. */
+/**
+ * The memory that travels with the segments, which is what is not shared. Small ones are put into one buffer: each
+ * buffer that travels has its cost.
+ */
 function gatherSegments(result: IngestResult): ArrayBuffer[] {
   if (!result.ok) return []
   const isSmall = ({ segment }: PreparedGroup): boolean =>
-    segment.length < ownMemoryBytes || !(segment.buffer instanceof ArrayBuffer)
+    segment.length < ownMemoryBytes && segment.buffer instanceof ArrayBuffer
   const small = result.groups.filter(isSmall)
   const gathered = new ArrayBuffer(small.reduce((sum, { segment }) => sum + segment.length, 0))
   let offset = 0

@@ -1,4 +1,4 @@
-import type { IngestLimits, IngestRequest, IngestResult } from "../prepared-group.ts"
+import type { IngestLimits, IngestResult, PrepareRequest } from "../prepared-group.ts"
 
 /** What a worker is started with. */
 export interface WorkerSetup {
@@ -6,7 +6,7 @@ export interface WorkerSetup {
 }
 
 /** One body for a worker. Memory that is not shared travels with it, and does not come back. */
-export type Job = Omit<IngestRequest, "recycle">
+export type Job = PrepareRequest
 
 export type JobDone =
   | { outcome: "result"; result: IngestResult }

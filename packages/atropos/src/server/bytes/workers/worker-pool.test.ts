@@ -1,6 +1,7 @@
 import { gzipSync } from "node:zlib"
 import { afterEach, describe, expect, test } from "vitest"
 import { isAtroposError } from "../../../runtime/errors.ts"
+import { MemoryPool } from "../../memory-pool.ts"
 import { createIngest } from "../ingest.ts"
 import type { Job } from "./messages.ts"
 import { WorkerPool } from "./worker-pool.ts"
@@ -55,6 +56,38 @@ describe("bodies that go to a thread", () => {
     expect(text.length).toBeGreaterThan(100_000)
   })
 
+  test("leave their segment in memory that is used again once it was freed, and not before", async () => {
+    const memory = new MemoryPool()
+    const ingest = opened(createIngest(limits, { workers: 1, memory }))
+    const push = async (text: string) => {
+      const result = await ingest.ingest({ kind: "one", body: Buffer.from(text), gzip: false, json: true })
+      if (!result.ok) throw new Error(result.refusal.body)
+      return result.groups[0]!
+    }
+    const first = await push(groupOf(20_000))
+    const before = Buffer.from(first.segment)
+    const second = await push(groupOf(20_001))
+    expect(before.equals(first.segment)).toBe(true)
+    for (const { segment, free } of [first, second]) {
+      const { byteLength } = segment.buffer
+      expect(free).toBeDefined()
+      free?.()
+      new Uint8Array(memory.take(byteLength)).fill(0)
+      expect(segment.every((byte) => byte === 0)).toBe(true)
+    }
+  })
+
+  test("do not hold much more memory than their segment needs", async () => {
+    const ingest = opened(createIngest(limits, { workers: 1 }))
+    const spaced = groupOf(20_000).replaceAll(",", `,${" ".repeat(100)}`)
+    const result = await ingest.ingest({ kind: "one", body: Buffer.from(spaced), gzip: false, json: true })
+    if (!result.ok) throw new Error(result.refusal.body)
+    const { segment } = result.groups[0]!
+    expect(segment.buffer.byteLength).toBeLessThan(2 * segment.length)
+    const plain = await ingest.ingest({ kind: "one", body: Buffer.from(groupOf(20_000)), gzip: false, json: true })
+    expect(plain.ok ? Buffer.from(plain.groups[0]!.segment).equals(segment) : plain).toBe(true)
+  })
+
   test("are told apart from small ones by what they inflate to, not by what they claim", async () => {
     const ingest = opened(createIngest(limits))
     const liar = gzipSync(groupOf(100_000), { level: 9 })
@@ -92,7 +125,7 @@ describe("a pool of threads", () => {
         const result = { ok: true, groups: [], digest: Buffer.from(body).toString() }
         parentPort.postMessage({ outcome: "result", result })
       })`)
-    const pool = opened(new WorkerPool({ limits, workers: 1, waitingBytes: 1000, file }))
+    const pool = opened(new WorkerPool({ limits, workers: 1, waitingBytes: 1000, memory: new MemoryPool(), file }))
     const results = await Promise.allSettled(["a", "poison", "b", "c"].map((text) => pool.run(job(text))))
     expect(results.map((result) => (result.status === "fulfilled" ? result.value : String(result.reason)))).toEqual([
       { ok: true, groups: [], digest: "a" },
@@ -106,7 +139,7 @@ describe("a pool of threads", () => {
     const file = scripted(`
       import { parentPort } from "node:worker_threads"
       parentPort.on("message", () => {})`)
-    const pool = new WorkerPool({ limits, workers: 1, waitingBytes: 10, file })
+    const pool = new WorkerPool({ limits, workers: 1, waitingBytes: 10, memory: new MemoryPool(), file })
     let settled = 0
     const running = [pool.run(job("running")), pool.run(job("0123456789"))]
     const refused = await pool.run(job("1"), () => (settled += 1)).catch((error: unknown) => error)

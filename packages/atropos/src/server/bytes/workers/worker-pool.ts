@@ -1,6 +1,8 @@
 import { Worker } from "node:worker_threads"
 import { AtroposError } from "../../../runtime/errors.ts"
 import { workerFile } from "../../../runtime/worker-file.ts"
+import { largestPooled, type MemoryPool } from "../../memory-pool.ts"
+import { claimedSize } from "../inflate.ts"
 import type { IngestLimits, IngestResult } from "../prepared-group.ts"
 import type { Job, JobDone, WorkerSetup } from "./messages.ts"
 
@@ -10,12 +12,16 @@ export interface WorkerPoolOptions {
   workers: number
   /** Bytes of bodies that may wait for a thread. */
   waitingBytes: number
+  /** Where segments get their memory from. */
+  memory: MemoryPool
   /** For tests: another file than the real worker. */
   file?: URL
 }
 
 interface Entry {
   job: Job
+  /** Memory for its segment, from the moment it has a thread. */
+  room: ArrayBufferLike | null
   /** Called when no thread looks at the body any more. */
   settled: () => void
   resolve: (result: IngestResult) => void
@@ -41,7 +47,7 @@ export class WorkerPool {
 
   run(job: Job, settled: () => void = () => {}): Promise<IngestResult> {
     return new Promise((resolve, reject) => {
-      const entry = { job, settled, resolve, reject }
+      const entry = { job, room: null, settled, resolve, reject }
       if (this.closed) reject(closedError())
       else if (this.waiting.length > 0 && this.waitingBytes + job.body.length > this.options.waitingBytes) {
         settled()
@@ -71,8 +77,35 @@ export class WorkerPool {
       this.waitingBytes -= entry.job.body.length
       this.busy.set(worker, entry)
       const { buffer } = entry.job.body
-      worker.postMessage(entry.job, buffer instanceof ArrayBuffer ? [buffer] : [])
+      worker.postMessage(this.withRoom(entry), buffer instanceof ArrayBuffer ? [buffer] : [])
     }
+  }
+
+  private withRoom(entry: Entry): Job {
+    const bytes = expectedSegmentBytes(entry.job)
+    if (bytes === 0) return entry.job
+    entry.room = this.options.memory.take(bytes)
+    return { ...entry.job, room: new Uint8Array(entry.room) }
+  }
+
+  /** A segment keeps the room that it nearly fills; otherwise the room is free again. */
+  private giveRoom({ room }: Entry, result: IngestResult | null): void {
+    if (room === null) return
+    const { memory } = this.options
+    const [group] = result?.ok === true ? result.groups : []
+    if (group === undefined || !(group.segment.buffer instanceof SharedArrayBuffer)) {
+      memory.give(room)
+      return
+    }
+    let kept = room
+    if (group.segment.length * 2 < room.byteLength) {
+      kept = memory.take(group.segment.length)
+      const copy = new Uint8Array(kept, 0, group.segment.length)
+      copy.set(group.segment)
+      group.segment = copy
+      memory.give(room)
+    }
+    group.free = () => memory.give(kept)
   }
 
   private start(): Worker | undefined {
@@ -97,6 +130,7 @@ export class WorkerPool {
     this.idle.push(worker)
     if (entry !== undefined) {
       entry.settled()
+      this.giveRoom(entry, done.outcome === "result" ? done.result : null)
       if (done.outcome === "result") entry.resolve(done.result)
       else entry.reject(failedError(done.message))
     }
@@ -109,9 +143,20 @@ export class WorkerPool {
     const index = this.idle.indexOf(worker)
     if (index >= 0) this.idle.splice(index, 1)
     entry?.settled()
+    if (entry !== undefined) this.giveRoom(entry, null)
     entry?.reject(this.closed ? closedError() : failedError(describe(cause), cause))
     if (!this.closed) this.dispatch()
   }
+}
+
+/** Encoded, groups of numbers are up to this part of their text; what needs more gets memory of its own. */
+const segmentPart = 0.47
+
+/** For the one group of a body; those of a list have each their own way. */
+function expectedSegmentBytes({ kind, gzip, body }: Job): number {
+  const textBytes = gzip ? (claimedSize(body) ?? 0) : body.length
+  const bytes = kind === "one" ? Math.ceil(textBytes * segmentPart) : 0
+  return bytes > largestPooled ? 0 : bytes
 }
 
 function describe(cause: unknown): string {

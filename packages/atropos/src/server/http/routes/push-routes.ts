@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify"
 import { z } from "zod"
 
 import { pushListResponse, pushResponse, scoredGroup } from "../../../protocol/messages.ts"
+import { collectBody } from "../../bytes/collect-body.ts"
 import type { Refusal } from "../../bytes/prepared-group.ts"
 import type { GateVisit } from "../../live/queue-gate.ts"
 import type { PushOutcome } from "../../run/recent-pushes.ts"
@@ -47,12 +48,12 @@ export function addPushRoutes(app: FastifyInstance, context: ServerContext): voi
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<FastifyReply> {
-    const { bodies, limits, metrics, pushes } = context
+    const { memory, limits, metrics, pushes } = context
     const bodyKind = readBodyKind(request)
     if ("status" in bodyKind) return refuse(bodyKind)
     const key = readKey(request)
     if (typeof key === "object" && key !== null) return refuse(key)
-    const collected = await bodies.collect(request.raw, {
+    const collected = await collectBody(memory, request.raw, {
       bodyBytes: limits.maxBody,
       timeoutMs: limits.bodyTimeout * 1000,
     })
@@ -63,7 +64,7 @@ export function addPushRoutes(app: FastifyInstance, context: ServerContext): voi
       kind,
       key,
       body: collected.body,
-      recycle: (buffer) => bodies.give(buffer),
+      recycle: (buffer) => memory.give(buffer),
       isConnected: () => isConnected(reply),
       admit: (groups) => visit.admit(groups),
     })

@@ -6,7 +6,6 @@ import type { Payload } from "../store.ts"
 import { type ReaderOptions, type ReadReply, type ReadRequest, unpackError } from "./messages.ts"
 
 interface Read {
-  promise: Promise<Payload>
   resolve: (payload: Payload) => void
   reject: (error: AtroposError) => void
 }
@@ -14,8 +13,10 @@ interface Read {
 /** Asks the reading thread for groups. The thread starts with the first read; reads of one tick go together. */
 export class GroupReader {
   readonly #options: ReaderOptions
-  readonly #reads = new Map<number, Read>()
+  /** In the order in which they will be answered. */
+  readonly #reads: Read[] = []
   #wanted: number[] = []
+  #freed: ArrayBufferLike[] = []
   #worker: Worker | null = null
 
   constructor(options: ReaderOptions) {
@@ -23,10 +24,8 @@ export class GroupReader {
   }
 
   read(groupId: number): Promise<Payload> {
-    const known = this.#reads.get(groupId)
-    if (known !== undefined) return known.promise
     const { promise, resolve, reject } = Promise.withResolvers<Payload>()
-    this.#reads.set(groupId, { promise, resolve, reject })
+    this.#reads.push({ resolve, reject })
     if (this.#wanted.push(groupId) === 1) queueMicrotask(() => this.#ask())
     return promise
   }
@@ -38,9 +37,10 @@ export class GroupReader {
   }
 
   #ask(): void {
-    const request: ReadRequest = this.#wanted
+    const request: ReadRequest = { groupIds: this.#wanted, freed: this.#freed }
+    if (request.groupIds.length === 0) return
     this.#wanted = []
-    if (request.length === 0) return
+    this.#freed = []
     this.#worker ??= this.#start()
     this.#worker.postMessage(request)
   }
@@ -61,15 +61,19 @@ export class GroupReader {
   }
 
   #settle(reply: ReadReply): void {
-    const read = this.#reads.get(reply.groupId)
-    this.#reads.delete(reply.groupId)
-    if ("payload" in reply) read?.resolve(reply.payload)
-    else read?.reject(unpackError(reply.error))
+    const read = this.#reads.shift()
+    if ("error" in reply) {
+      read?.reject(unpackError(reply.error))
+      return
+    }
+    const { buffer } = reply.payload.segment
+    // It goes back with the next request.
+    read?.resolve({ ...reply.payload, free: () => void this.#freed.push(buffer) })
   }
 
   #rejectAll(error: AtroposError): void {
     this.#wanted = []
-    for (const read of this.#reads.values()) read.reject(error)
-    this.#reads.clear()
+    this.#freed = []
+    for (const read of this.#reads.splice(0)) read.reject(error)
   }
 }

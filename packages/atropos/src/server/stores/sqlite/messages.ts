@@ -8,12 +8,10 @@ export interface WriterOptions {
   maxFileBytes: number | null
 }
 
-export interface PayloadOnTheWay extends Payload {
+export interface PayloadOnTheWay extends Omit<Payload, "free"> {
   groupId: number
   /** Of the segment, whose own length is 0 once its memory has moved. */
   bytes: number
-  /** The segment's memory is wanted back once it is durable. */
-  comesBack: boolean
 }
 
 /** What the writer does, in the order of arrival. */
@@ -42,7 +40,7 @@ export type WriterReply =
   | { type: "opened"; totals: Totals }
   | { type: "refused"; error: ErrorFacts }
   /** The next `jobs` jobs are done and durable. */
-  | { type: "done"; jobs: number; totals: Totals; segments: readonly Uint8Array[] }
+  | { type: "done"; jobs: number; totals: Totals }
   | { type: "recovered"; recovered: Recovered }
   | { type: "failed"; error: ErrorFacts }
 
@@ -50,8 +48,12 @@ export interface ReaderOptions {
   directory: string
 }
 
-export type ReadRequest = readonly number[]
-export type ReadReply = { groupId: number } & ({ payload: Payload } | { error: ErrorFacts })
+export interface ReadRequest {
+  groupIds: readonly number[]
+  /** Memory of earlier replies that nobody looks at any more. */
+  freed: readonly ArrayBufferLike[]
+}
+export type ReadReply = { groupId: number } & ({ payload: Omit<Payload, "free"> } | { error: ErrorFacts })
 
 /** An AtroposError on its way between threads, where classes do not travel. */
 export interface ErrorFacts {

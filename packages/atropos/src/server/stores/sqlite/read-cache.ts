@@ -1,17 +1,17 @@
-import type { Payload } from "../store.ts"
+import type { HeldPayload } from "../held-payload.ts"
 
-/** What an entry costs besides its segment. */
+/** What an entry costs besides its memory. */
 const entryBytes = 512
 
 /**
- * Payloads that came back from the writer, so that a trainer that keeps up with its environments is served from
+ * Payloads that were written, so that a trainer that keeps up with its environments is served from
  * memory. It takes what fits and evicts nothing for what comes later: a queue is read from its head, and what is
  * evicted for a newcomer would have been read before it. When a few times its size has been turned away since it
  * last took something, its content is of no use (groups that no batch takes), and it begins anew.
  */
 export class ReadCache {
   readonly #maxBytes: number
-  readonly #entries = new Map<number, Payload>()
+  readonly #entries = new Map<number, HeldPayload>()
   /** Of entries and of reservations. */
   #bytes = 0
   #reservedBytes = 0
@@ -21,13 +21,13 @@ export class ReadCache {
     this.#maxBytes = maxBytes
   }
 
-  get(groupId: number): Payload | undefined {
+  get(groupId: number): HeldPayload | undefined {
     return this.#entries.get(groupId)
   }
 
   /** Sets room aside for an entry that will be filled or cancelled. False when there is none. */
-  reserve(segmentBytes: number): boolean {
-    const bytes = segmentBytes + entryBytes
+  reserve(memoryBytes: number): boolean {
+    const bytes = memoryBytes + entryBytes
     if (this.#bytes + bytes > this.#maxBytes) {
       this.#turnedAwayBytes += bytes
       if (this.#turnedAwayBytes > 4 * this.#maxBytes) this.clear()
@@ -39,24 +39,26 @@ export class ReadCache {
     return true
   }
 
-  fill(groupId: number, payload: Payload): void {
-    this.#reservedBytes -= payload.segment.length + entryBytes
+  fill(groupId: number, payload: HeldPayload): void {
+    this.#reservedBytes -= payload.memoryBytes + entryBytes
     this.#entries.set(groupId, payload)
   }
 
-  cancel(segmentBytes: number): void {
-    this.#reservedBytes -= segmentBytes + entryBytes
-    this.#bytes -= segmentBytes + entryBytes
+  cancel(memoryBytes: number): void {
+    this.#reservedBytes -= memoryBytes + entryBytes
+    this.#bytes -= memoryBytes + entryBytes
   }
 
   delete(groupId: number): void {
     const payload = this.#entries.get(groupId)
     if (payload === undefined) return
     this.#entries.delete(groupId)
-    this.#bytes -= payload.segment.length + entryBytes
+    this.#bytes -= payload.memoryBytes + entryBytes
+    payload.free()
   }
 
   clear(): void {
+    for (const payload of this.#entries.values()) payload.free()
     this.#entries.clear()
     this.#bytes = this.#reservedBytes
     this.#turnedAwayBytes = 0

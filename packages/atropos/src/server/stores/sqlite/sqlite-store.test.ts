@@ -6,13 +6,17 @@ import { storeCases, type StoreFixture } from "../store-conformance.ts"
 import type { Store } from "../store.ts"
 import { openSqliteStore } from "./sqlite-store.ts"
 
-async function sqliteFixture(): Promise<StoreFixture> {
+async function sqliteFixture(cacheBytes?: number): Promise<StoreFixture> {
   const place = mkdtempSync(join(tmpdir(), "atropos-store-"))
   const stores: Store[] = []
   let life = 0
   return {
     async open(options) {
-      const store = await openSqliteStore({ directory: join(place, String(life)), ...options })
+      const store = await openSqliteStore({
+        directory: join(place, String(life)),
+        ...(cacheBytes === undefined ? {} : { cacheBytes }),
+        ...options,
+      })
       stores.push(store)
       return store
     },
@@ -30,7 +34,7 @@ async function sqliteFixture(): Promise<StoreFixture> {
 }
 
 describe("the SQLite store", () => {
-  for (const each of storeCases) it(each.title, () => each.run(sqliteFixture))
+  for (const each of storeCases) it(each.title, () => each.run(() => sqliteFixture()))
 
   it("leaves one whole file and no log behind when it closes, also while groups are being read", async () => {
     const directory = mkdtempSync(join(tmpdir(), "atropos-store-"))
@@ -48,4 +52,11 @@ describe("the SQLite store", () => {
     }
     rmSync(directory, { recursive: true })
   })
+})
+
+describe("the SQLite store without a cache", () => {
+  const titles = ["gives payloads back bit by bit", "memory that was given back is not looked at again"]
+  for (const each of storeCases.filter(({ title }) => titles.includes(title))) {
+    it(each.title, () => each.run(() => sqliteFixture(0)))
+  }
 })

@@ -2,6 +2,8 @@ import { Worker } from "node:worker_threads"
 import { AtroposError } from "../../../runtime/errors.ts"
 import { workerFile } from "../../../runtime/worker-file.ts"
 import { isCompactionDue } from "../compaction.ts"
+import { MemoryPool } from "../../memory-pool.ts"
+import { HeldPayload } from "../held-payload.ts"
 import { closedStore, unknownGroup } from "../store-errors.ts"
 import { type Commit, defaultRetainBytes, type Payload, type Recovered, type Store } from "../store.ts"
 import { GroupReader } from "./group-reader.ts"
@@ -50,18 +52,29 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 /** A job that the writer has not answered yet. */
 interface Pending {
   job: Job
+  /** Of a commit's payloads, as many and in their order. */
+  memory: readonly PayloadMemory[]
   resolve: (recovered: Recovered | null) => void
   reject: (error: AtroposError) => void
 }
 
-/** Segments from here on change threads by handing over their memory; for smaller ones a copy is cheaper. */
-const transferBytes = 4096
+/** What becomes of a payload's memory when the payload is written. */
+interface PayloadMemory {
+  /** Null when it has moved to the writer for good. */
+  held: HeldPayload | null
+  /** There is room for it in the cache. */
+  isCached: boolean
+}
+
+/** Segments from here on are in shared memory while they are written; of smaller ones the writer gets a copy. */
+const leastShared = 4096
 
 class SqliteStore implements Store {
   readonly kind = "sqlite"
   readonly #writer: Worker
   readonly #reader: GroupReader
   readonly #cache: ReadCache
+  readonly #memory = new MemoryPool()
   readonly #pending: Pending[] = []
   /** Groups of commits under way. */
   readonly #arriving = new Map<number, Promise<unknown>>()
@@ -101,8 +114,9 @@ class SqliteStore implements Store {
 
   async commit(commit: Commit): Promise<void> {
     const transfers: ArrayBuffer[] = []
-    const payloads = commit.payloads.map((payload) => this.#handOver(payload, transfers))
-    const done = this.#request({ type: "commit", ...commit, payloads }, transfers)
+    const memory: PayloadMemory[] = []
+    const payloads = commit.payloads.map((payload) => this.#handOver(payload, memory, transfers))
+    const done = this.#request({ type: "commit", ...commit, payloads }, memory, transfers)
     for (const { groupId } of payloads) this.#arriving.set(groupId, done)
     try {
       await done
@@ -123,8 +137,8 @@ class SqliteStore implements Store {
         throw unknownGroup(groupId)
       })
     }
-    const payload = this.#cache.get(groupId)
-    if (payload !== undefined) return payload
+    const cached = this.#cache.get(groupId)
+    if (cached !== undefined) return cached.share()
     // The store may have closed while the commit was under way: the reader must not start again.
     this.#requireOpen()
     return this.#reader.read(groupId)
@@ -147,40 +161,71 @@ class SqliteStore implements Store {
     this.#cache.clear()
   }
 
-  async #request(job: Job, transfers: readonly ArrayBuffer[] = []): Promise<Recovered | null> {
+  async #request(
+    job: Job,
+    memory: readonly PayloadMemory[] = [],
+    transfers: readonly ArrayBuffer[] = [],
+  ): Promise<Recovered | null> {
     this.#requireOpen()
-    return this.#post(job, transfers)
+    return this.#post(job, memory, transfers)
   }
 
   #requireOpen(): void {
     if (this.#ended !== null) throw this.#ended
   }
 
-  #post(job: Job, transfers: readonly ArrayBuffer[] = []): Promise<Recovered | null> {
+  #post(
+    job: Job,
+    memory: readonly PayloadMemory[] = [],
+    transfers: readonly ArrayBuffer[] = [],
+  ): Promise<Recovered | null> {
     if (isChange(job)) this.#recovered = null
     const { promise, resolve, reject } = Promise.withResolvers<Recovered | null>()
     this.#writer.postMessage({ failuresSeen: this.#failuresSeen, job } satisfies WriterRequest, transfers)
-    this.#pending.push({ job, resolve, reject })
+    this.#pending.push({ job, memory, resolve, reject })
     return promise
   }
 
-  /** Readies a payload for its way to the writer, where its memory moves to. */
-  #handOver(payload: Commit["payloads"][number], transfers: ArrayBuffer[]): PayloadOnTheWay {
-    const { groupId, crc32, jsonBytes } = payload
+  /** Readies a payload for its way to the writer, which looks at shared memory and keeps other memory. */
+  #handOver(
+    { groupId, ...payload }: Commit["payloads"][number],
+    memory: PayloadMemory[],
+    transfers: ArrayBuffer[],
+  ): PayloadOnTheWay {
+    const { crc32, jsonBytes } = payload
+    const shared = this.#putIntoSharedMemory(payload)
+    if (shared !== null) {
+      const held = new HeldPayload(shared)
+      memory.push({ held, isCached: this.#cache.reserve(held.memoryBytes) })
+      const { segment } = shared
+      return { groupId, segment, bytes: segment.length, crc32, jsonBytes }
+    }
+    memory.push({ held: null, isCached: false })
     let { segment } = payload
-    const whole = segment.buffer instanceof ArrayBuffer && segment.byteLength === segment.buffer.byteLength
-    if (!whole) segment = segment.slice()
+    // All of a buffer would travel with a part of it.
+    if (segment.byteLength !== segment.buffer.byteLength) segment = segment.slice()
     const bytes = segment.length
-    const moves = bytes >= transferBytes
-    if (moves) transfers.push(segment.buffer as ArrayBuffer)
-    return { groupId, segment, bytes, crc32, jsonBytes, comesBack: moves && this.#cache.reserve(bytes) }
+    if (bytes >= leastShared) transfers.push(segment.buffer as ArrayBuffer)
+    return { groupId, segment, bytes, crc32, jsonBytes }
+  }
+
+  /** Null for what is too small or too large for that. */
+  #putIntoSharedMemory(payload: Payload): Payload | null {
+    const { segment, crc32, jsonBytes } = payload
+    if (segment.buffer instanceof SharedArrayBuffer) return payload
+    const room = segment.length < leastShared ? null : this.#memory.take(segment.length)
+    if (room === null || room instanceof ArrayBuffer) return null
+    const copy = new Uint8Array(room, 0, segment.length)
+    copy.set(segment)
+    payload.free?.()
+    return { segment: copy, crc32, jsonBytes, free: () => this.#memory.give(room) }
   }
 
   #onReply(reply: WriterReply): void {
     switch (reply.type) {
       case "done":
         this.#totals = reply.totals
-        this.#settle(reply.jobs, reply.segments)
+        this.#settle(reply.jobs)
         return
       case "recovered":
         this.#pending.shift()?.resolve(reply.recovered)
@@ -194,14 +239,13 @@ class SqliteStore implements Store {
     }
   }
 
-  #settle(jobs: number, segments: readonly Uint8Array[]): void {
-    let next = 0
-    for (const { job, resolve } of this.#pending.splice(0, jobs)) {
+  #settle(jobs: number): void {
+    for (const { job, memory, resolve } of this.#pending.splice(0, jobs)) {
       if (job.type === "commit") {
         if (job.beginsRun === true) this.#cache.clear()
-        for (const { groupId, crc32, jsonBytes, comesBack } of job.payloads) {
-          const segment = comesBack ? segments[next++] : undefined
-          if (segment !== undefined) this.#cache.fill(groupId, { segment, crc32, jsonBytes })
+        for (const [index, { held, isCached }] of memory.entries()) {
+          if (isCached && held !== null) this.#cache.fill(job.payloads[index]?.groupId ?? 0, held)
+          else held?.free()
         }
         for (const groupId of job.released ?? []) this.#cache.delete(groupId)
       }
@@ -225,9 +269,10 @@ class SqliteStore implements Store {
     }
   }
 
-  #rejectChange({ job, reject }: Pending, error: AtroposError): void {
-    if (job.type === "commit") {
-      for (const { bytes, comesBack } of job.payloads) if (comesBack) this.#cache.cancel(bytes)
+  #rejectChange({ memory, reject }: Pending, error: AtroposError): void {
+    for (const { held, isCached } of memory) {
+      if (isCached && held !== null) this.#cache.cancel(held.memoryBytes)
+      held?.free()
     }
     reject(error)
   }

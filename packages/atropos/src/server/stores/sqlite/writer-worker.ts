@@ -99,22 +99,18 @@ class Writer {
           this.#close()
           break
       }
-      this.#reply({ type: "done", jobs: 1, totals: { ...this.#run.totals }, segments: [] })
+      this.#reply({ type: "done", jobs: 1, totals: { ...this.#run.totals } })
     } catch (error) {
       this.#fail(job, error)
     }
   }
 
   #acknowledge(jobs: readonly CommitJob[]): void {
-    const segments: Uint8Array[] = []
     for (const { payloads } of jobs) {
-      for (const { segment, comesBack } of payloads) {
-        if (comesBack) segments.push(segment)
-        // Free at once instead of at some collection: these are most of the bytes that pass through.
-        else if (segment.buffer instanceof ArrayBuffer) segment.buffer.transfer(0)
-      }
+      // What came for good is free at once instead of at some collection.
+      for (const { segment } of payloads) if (segment.buffer instanceof ArrayBuffer) segment.buffer.transfer(0)
     }
-    this.#reply({ type: "done", jobs: jobs.length, totals: { ...this.#run.totals }, segments })
+    this.#reply({ type: "done", jobs: jobs.length, totals: { ...this.#run.totals } })
   }
 
   #fail(job: Job, error: unknown): void {
@@ -127,10 +123,7 @@ class Writer {
   }
 
   #reply(reply: WriterReply): void {
-    this.#port.postMessage(
-      reply,
-      reply.type === "done" ? reply.segments.map(({ buffer }) => buffer as ArrayBuffer) : [],
-    )
+    this.#port.postMessage(reply)
   }
 }
 

@@ -2,17 +2,18 @@ import { once } from "node:events"
 import { createServer, type IncomingMessage, request, type Server } from "node:http"
 import { connect, type AddressInfo } from "node:net"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { BodyPool, type CollectedBody } from "./body-pool.ts"
+import { MemoryPool } from "../memory-pool.ts"
+import { collectBody, type CollectedBody } from "./collect-body.ts"
 
 describe("collecting a body", () => {
-  const pool = new BodyPool()
+  const memory = new MemoryPool()
   let limits = { bodyBytes: 3_000_000, timeoutMs: 10_000 }
   let server: Server
   let collected: (result: CollectedBody) => void = () => {}
 
   beforeAll(async () => {
     server = createServer((incoming: IncomingMessage, response) => {
-      void pool.collect(incoming, limits).then((result) => {
+      void collectBody(memory, incoming, limits).then((result) => {
         collected(result)
         response.writeHead(200, { connection: "close" }).end()
       })
@@ -40,7 +41,7 @@ describe("collecting a body", () => {
       const result = await send(body, headers)
       if (result.outcome !== "whole") throw new Error(result.outcome)
       expect(Buffer.from(result.body).equals(body)).toBe(true)
-      pool.give(result.body.buffer)
+      memory.give(result.body.buffer)
     }
   })
 
@@ -70,18 +71,4 @@ describe("collecting a body", () => {
     socket.destroy()
     expect((await result).outcome).toBe("aborted")
   })
-})
-
-test("a buffer that was given back is used again, and what is too large or of elsewhere is let go", () => {
-  const pool = new BodyPool(1 << 20)
-  const first = pool.take(20_000)
-  expect(first.byteLength).toBe(32_768)
-  pool.give(first)
-  expect(pool.take(30_000)).toBe(first)
-  const large = pool.take(1 << 21)
-  pool.give(large)
-  expect(pool.take(1 << 21)).not.toBe(large)
-  pool.give(new ArrayBuffer(32_768))
-  expect(pool.take(30_000)).toBeInstanceOf(SharedArrayBuffer)
-  expect(pool.take(20_000_000).byteLength).toBe(20_000_000)
 })
