@@ -195,6 +195,14 @@ test("unknown keys of a YAML file are refused with the nearest, or passed over w
   expect(log()).toMatch(/unknown key wandb|env\.group_sizes, did you mean group_size\?/)
   expect(await runCommand([...argv, "--allow-unknown"], context)).toBe(0)
   expect(log()).toContain("env.group_sizes, did you mean group_size?")
+  for (const [line, said] of [
+    ["group_size: 4", "unknown key group_size, did you mean env.group_size?"],
+    ["model_name: m", "unknown key model_name, did you mean openai.model_name?"],
+  ]) {
+    writeFileSync(join(directory, "old.yaml"), `${line}\n`)
+    expect(await runCommand(argv, context)).toBe(2)
+    expect(log()).toContain(said)
+  }
   expect(readFileSync(join(directory, "g.jsonl"), "utf8").trim().split("\n")).toHaveLength(1)
 })
 

@@ -45,7 +45,9 @@ export function resolveConfiguration(sources: ConfigurationSources): Configurati
   const namespaces = ["env", "openai", ...helperNames]
   for (const key of Object.keys(file)) {
     if (!namespaces.includes(toSnake(key)) && !fileOptions.includes(toSnake(key))) {
-      unknown(`the YAML file has an unknown key ${key}${didYouMean(key, [...namespaces, ...fileOptions])}`)
+      unknown(
+        `the YAML file has an unknown key ${key}${topLevelSuggestion(key, [...namespaces, ...fileOptions], about)}`,
+      )
     }
   }
   for (const { namespace, flag } of flags) {
@@ -180,6 +182,16 @@ function mergeFields(
     set(name, text, "flag", flag)
   }
   return schema.parse(values)
+}
+
+/** Fields of a section are easily written outside it. */
+function topLevelSuggestion(key: string, known: readonly string[], about: EnvironmentAbout): string {
+  const sections = { env: about.config ?? environmentConfig, openai: serverConfig }
+  for (const [section, schema] of Object.entries(sections)) {
+    const isField = Object.keys(schema.shape).some((field) => toSnake(field) === toSnake(key))
+    if (isField) return `, did you mean ${section}.${toSnake(key)}?`
+  }
+  return didYouMean(key, known)
 }
 
 /** For flags without a namespace also the environment's fields, which are easily written without it. */

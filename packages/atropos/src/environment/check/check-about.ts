@@ -3,6 +3,7 @@ import type { z } from "zod"
 import { environmentConfig } from "../config/environment-config.ts"
 import type { EnvironmentAbout } from "../environment-class.ts"
 import type { CheckResult } from "./check-environment.ts"
+import { counted } from "./counted.ts"
 
 /** What can be said of an environment without running it. */
 export function checkAbout({ name, config = environmentConfig }: EnvironmentAbout): CheckResult[] {
@@ -24,7 +25,7 @@ export function checkAbout({ name, config = environmentConfig }: EnvironmentAbou
     {
       name: "its configuration is documented",
       status: faults.length === 0 ? "passed" : "failed",
-      detail: faults.length === 0 ? `${own.length} fields of its own` : faults.join("; "),
+      detail: faults.length === 0 ? `${counted(own.length, "field")} of its own` : faults.join("; "),
     },
   ]
 }

@@ -1,4 +1,5 @@
 import type { CheckResult } from "./check-environment.ts"
+import { counted } from "./counted.ts"
 
 /** The scores of one item's rollouts, and what went wrong. */
 export interface Attempt {
@@ -32,7 +33,7 @@ export function judgeAttempts(items: readonly ItemAttempts[]): CheckResult[] {
     verdict(
       "no rollout fails",
       items.flatMap(({ random, empty, gold: right }) => [random, empty, right].flatMap((one) => one?.failures ?? [])),
-      `${items.length} items`,
+      counted(items.length, "item"),
     ),
     gold(
       "a gold answer gets the top score",
@@ -41,7 +42,7 @@ export function judgeAttempts(items: readonly ItemAttempts[]): CheckResult[] {
         const best = Math.max(highest(random), highest(empty))
         return lowest(right) < best ? [`item ${number}: gold ${lowest(right)}, another answer ${best}`] : []
       }),
-      `${withGold.length} items`,
+      counted(withGold.length, "item"),
     ),
     verdict(
       "an empty answer gets the lowest score",
@@ -50,7 +51,7 @@ export function judgeAttempts(items: readonly ItemAttempts[]): CheckResult[] {
         const least = Math.min(lowest(random), right === undefined ? Infinity : lowest(right))
         return highest(empty) > least ? [`item ${number}: empty ${highest(empty)}, another answer ${least}`] : []
       }),
-      `${items.length} items`,
+      counted(items.length, "item"),
     ),
     verdict(
       "scoring twice gives the same",
@@ -59,12 +60,12 @@ export function judgeAttempts(items: readonly ItemAttempts[]): CheckResult[] {
           ? []
           : [`item ${number}: ${random.scores.join(", ")}, then ${again.scores.join(", ")}`],
       ),
-      `${items.length} items`,
+      counted(items.length, "item"),
     ),
     gold(
       "groups vary",
       telling.length > 0 ? [] : ["a gold and an empty answer score the same for every item, so every group is dropped"],
-      `${telling.length} of ${withGold.length} items tell a right answer from none`,
+      `${telling.length} of ${counted(withGold.length, "item")} tell a right answer from none`,
     ),
     gold(
       "lengths fit",

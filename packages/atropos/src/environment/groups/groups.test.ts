@@ -33,6 +33,9 @@ function sequence(answers: number[][], change: Partial<SessionSequence> = {}): S
 
 function session(...sequences: SessionSequence[]): Session {
   const never = async (): Promise<never> => Promise.reject(new Error())
+  const noStream = (): never => {
+    throw new Error()
+  }
   return {
     exact: true,
     counts: { calls: 0, extends: 0, fidelity: {}, branches: 0, reasons: {} },
@@ -40,6 +43,8 @@ function session(...sequences: SessionSequence[]): Session {
     chatChoices: never,
     complete: never,
     completeChoices: never,
+    chatStream: noStream,
+    completeStream: noStream,
     sequences: () => sequences,
     close: async () => {},
     [Symbol.asyncDispose]: async () => {},

@@ -56,7 +56,7 @@ test("waits for the trainer, and says so once; for a server that is away as long
   const asked: unknown[] = []
   const { registration, lines } = await registerWith({ registrations: [waiting, waiting, accepted], asked })
   expect(registration).toMatchObject({ id: 3, name: "tiny_0", startingStep: 7, batchSize: 8, maxTokenLen: 100 })
-  expect(lines).toEqual(["waiting for a trainer to register and ask for its first batch"])
+  expect(lines).toEqual([expect.stringMatching(/^waiting for a trainer to register and ask for its first batch/)])
   expect(asked).toMatchObject(Array.from({ length: 3 }, () => ({ totalTimeoutMs: Infinity })))
 })
 

@@ -59,7 +59,10 @@ export async function register(options: RegisterOptions): Promise<Registration> 
         maxTokenLen: info.max_token_len,
       }
     }
-    if (asked === 0) logger.info("waiting for a trainer to register and ask for its first batch")
+    if (asked === 0)
+      logger.info(
+        "waiting for a trainer to register and ask for its first batch (atropos process needs neither trainer nor server)",
+      )
     await sleep(pollMs, undefined, { signal })
   }
 }
