@@ -131,6 +131,7 @@ export const statusResponse = z.object({
   current_step: wireInteger,
   queue_size: wireInteger.describe("Groups in the queue"),
   reason: z.string().optional().describe("Why no batch can be formed now"),
+  damaged_groups: wireInteger.optional().describe("Groups that could not be read and were set aside"),
 })
 export type StatusResponse = z.infer<typeof statusResponse>
 

@@ -74,6 +74,7 @@ export class ServerMetrics {
     gauge("queue_groups", "Groups in the queue", () => live.run.queue.groups)
     gauge("queue_sequences", "Sequences in the queue", () => live.run.queue.sequences)
     gauge("queue_bytes", "Bytes of queued and buffered groups as stored", () => live.run.table.totalBytes)
+    gauge("damaged_groups", "Groups that could not be read and were set aside", () => live.run.damaged.length)
     gauge("store_bytes", "Bytes of groups in the store, consumed ones included", () => live.store.payloadBytes)
     gauge("step", "The run's step", () => Number(live.run.step))
     gauge("environments", "Environments registered", () => live.run.environments.all.length)

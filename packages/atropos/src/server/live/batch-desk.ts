@@ -26,6 +26,9 @@ export interface PollOptions {
   signal: AbortSignal
 }
 
+/** As many damaged groups between two deliveries are no longer a matter of single groups. */
+const maxSetAsideInARow = 100
+
 export type Acknowledgement = Exclude<HandoutState, "open">
 
 /**
@@ -42,6 +45,7 @@ export class BatchDesk {
   /** Resolves when the one who decides about batches or the registration has decided. */
   #turn: Promise<void> = Promise.resolve()
   readonly #stopListening: () => void
+  #setAsideInARow = 0
   #closed = false
 
   constructor(live: LiveRun, presence: Presence, options: { ackTimeoutMs: number }) {
@@ -109,6 +113,20 @@ export class BatchDesk {
     })
   }
 
+  /**
+   * A group of the batch can not be read: it is set aside for good, and the next poll gets a batch without it. Resolves
+   * to whether it was; else the batch stays as it is, and its hand-out has still to end.
+   */
+  setAside(handout: Handout, groupId: number): Promise<boolean> {
+    return this.#exclusively(async () => {
+      if (handout.signal.aborted || this.#setAsideInARow >= maxSetAsideInARow) return false
+      await this.#live.submit({ type: "set-aside-group", batch: handout.batch.id, group: groupId })
+      this.#setAsideInARow += 1
+      handout.failed()
+      return true
+    })
+  }
+
   /** Gives back the batches that nobody acknowledged in time, and takes notice of environments that are gone. */
   check(): Promise<void> {
     return this.#exclusively(() => this.#check())
@@ -163,6 +181,7 @@ export class BatchDesk {
       signal: controller.signal,
       delivered: () => {
         if (!isOurs()) return
+        this.#setAsideInARow = 0
         const { released, kept } = this.#live.run.freedBy(batch)
         const deadline = manual ? this.#live.now + this.#ackTimeoutMs : null
         const event = { type: "deliver-batch", batch: batch.id, deadline, kept: manual ? null : kept } as const

@@ -30,7 +30,7 @@ function describeSizes({ queue }: Run): string {
 }
 
 /** What is there and does not count yet. */
-function describeOthers({ table, queue, batches }: Run): string {
+function describeOthers({ table, queue, batches, damaged }: Run): string {
   let aside = 0
   for (const { size, counted } of queue.classes.values()) if (size > queue.limit) aside += counted
   let delivered = 0
@@ -38,6 +38,7 @@ function describeOthers({ table, queue, batches }: Run): string {
   const buffered = table.count - queue.groups - aside - delivered
   const parts = [
     ...(aside > 0 ? [`${aside} larger groups are set aside until batch_size is large enough`] : []),
+    ...(damaged.length > 0 ? [`${damaged.length} groups can not be read and are set aside`] : []),
     ...(buffered > 0
       ? [`${buffered} groups wait in their environments' buffers for others that complete group_size`]
       : []),

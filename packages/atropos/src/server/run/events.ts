@@ -37,6 +37,8 @@ export type RunEvent =
   | { type: "deliver-batch"; batch: number; deadline: number | null; kept: number | null }
   /** By its newest hand-out. */
   | { type: "acknowledge-batch"; batch: number; kept: number | null }
+  /** A group of a batch on its way can not be read: it is set aside, and the others are in their old places again. */
+  | { type: "set-aside-group"; batch: number; group: number }
   /** Nobody acknowledged the batch in time: its groups are at the front of the queue again. */
   | { type: "return-batch"; batch: number }
   | { type: "lapse-environments"; environments: readonly number[] }

@@ -18,6 +18,7 @@ export interface RunResults {
   "hand-out-again": void
   "deliver-batch": void
   "acknowledge-batch": void
+  "set-aside-group": void
   "return-batch": void
   "lapse-environments": void
   "resume-environment": void
@@ -51,6 +52,8 @@ export class Run {
   latestHasLeft = false
   /** Grows when batches chosen before no longer count: another registration, a reset. */
   epoch = 0
+  /** Groups that could not be read: their bytes stay in the store for whoever wants to look at them. */
+  readonly damaged: number[] = []
   /** Smaller than the id of any group to come. */
   nextGroupId = 0
   /** Groups that nobody needs any more, in addition to those whose batch is done. Whoever frees them clears this. */
@@ -137,6 +140,13 @@ export class Run {
       if (!batch.delivered) this.#deliver(batch)
       this.#settle(batch, kept)
     },
+    "set-aside-group": ({ batch: id, group }) => {
+      const batch = this.batches.open.get(id)
+      if (batch === undefined || batch.delivered) return
+      this.#dissolve(batch, group)
+      this.damaged.push(group)
+      if (this.latest === group) this.latest = null
+    },
     "return-batch": ({ batch: id }) => {
       const batch = this.batches.open.get(id)
       if (batch === undefined || !batch.delivered) return
@@ -175,9 +185,18 @@ export class Run {
 
   /** Batches whose answer was not written in full were formed for the old registration: their groups go back. */
   #dissolveBatches(): void {
-    for (const batch of [...this.batches.formed()].toReversed()) {
-      this.batches.markReturned(batch.id)
-      for (const slot of batch.slots.toReversed()) this.queue.restore(slot)
+    for (const batch of [...this.batches.formed()].toReversed()) this.#dissolve(batch)
+  }
+
+  /** Its groups go back to their old places, but for the one that leaves. */
+  #dissolve(batch: Batch, leaving: number | null = null): void {
+    this.batches.markReturned(batch.id)
+    for (const slot of batch.slots.toReversed()) {
+      if (this.table.idOf(slot) !== leaving) this.queue.restore(slot)
+      else {
+        this.queue.discount(slot)
+        this.table.remove(slot)
+      }
     }
   }
 
@@ -261,6 +280,7 @@ export class Run {
     this.latestHasLeft = false
     this.epoch += 1
     this.superseded.length = 0
+    this.damaged.length = 0
     this.batches.clear()
     this.table = new GroupTable()
     this.queue = new GroupQueue(this.table)

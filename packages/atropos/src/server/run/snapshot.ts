@@ -16,6 +16,8 @@ interface RunSnapshot {
   epoch: number
   nextGroupId: number
   superseded: number[]
+  /** Older snapshots have none. */
+  damaged?: number[]
   environments: {
     registration: EnvironmentRegistration
     disconnected: boolean
@@ -72,6 +74,7 @@ export function takeSnapshot(run: Run): string {
     epoch: run.epoch,
     nextGroupId: run.nextGroupId,
     superseded: [...run.superseded],
+    damaged: [...run.damaged],
     environments: run.environments.all.map(({ registration, disconnected, lapsed, pushed }, index) => ({
       registration,
       disconnected,
@@ -115,6 +118,7 @@ export function restoreSnapshot(run: Run, text: string): void {
   run.epoch = snapshot.epoch
   run.nextGroupId = snapshot.nextGroupId
   run.superseded.push(...snapshot.superseded)
+  run.damaged.push(...(snapshot.damaged ?? []))
   run.pushes.restore(snapshot.pushes)
   if (snapshot.registration !== null) {
     run.queue.setLimit(run.batchSize)

@@ -1,4 +1,4 @@
-import { AtroposError } from "../../runtime/errors.ts"
+import { AtroposError, isAtroposError } from "../../runtime/errors.ts"
 
 export function unknownGroup(groupId: number): AtroposError {
   return new AtroposError(
@@ -14,6 +14,13 @@ export function duplicateGroup(groupId: number): AtroposError {
     `The store holds group ${groupId} already: ids are never used twice in the life of a store.`,
     { facts: { groupId } },
   )
+}
+
+/** Which group a read failed for because of what is in the store, not of how it is just now; null for other errors. */
+export function damagedGroupOf(error: unknown): number | null {
+  if (!isAtroposError(error, "store-damaged") && !isAtroposError(error, "store-no-group")) return null
+  const { groupId } = error.facts
+  return typeof groupId === "number" ? groupId : null
 }
 
 export function closedStore(): AtroposError {

@@ -6,6 +6,7 @@ import { batchFrame } from "../../bytes/stitch/stitch.ts"
 import { isAtroposError } from "../../../runtime/errors.ts"
 import { acknowledgeResponse, batchResponse } from "../../../protocol/messages.ts"
 import type { Handout } from "../../live/batch-desk.ts"
+import { damagedGroupOf } from "../../stores/store-errors.ts"
 import { sendFault, sendJson, sendRefusal } from "../answers.ts"
 import { checkParameter, readParameter } from "../check-body.ts"
 import { goneSignal } from "../client-gone.ts"
@@ -31,11 +32,13 @@ export function addBatchRoutes(app: FastifyInstance, context: ServerContext): vo
     async (request, reply) => {
       const options = readOptions(request)
       if ("status" in options) return sendRefusal(request, reply, options)
-      const handout = await pollOrExplain({ ...options, signal: goneSignal(reply) })
-      if (handout === "not-registered") return sendJson(request, reply, notRegistered)
-      if (handout === null) return sendJson(request, reply, '{"batch":null}')
-      await handOut(request, reply, handout, options.manual)
-      return reply
+      const signal = goneSignal(reply)
+      for (;;) {
+        const handout = await pollOrExplain({ ...options, signal })
+        if (handout === "not-registered") return sendJson(request, reply, notRegistered)
+        if (handout === null) return sendJson(request, reply, '{"batch":null}')
+        if (await handOut(request, reply, handout, options.manual)) return reply
+      }
     },
   )
 
@@ -77,12 +80,13 @@ export function addBatchRoutes(app: FastifyInstance, context: ServerContext): vo
     }
   }
 
+  /** Resolves to whether the call is done; else its batch lost a group, and there is time for another one. */
   async function handOut(
     request: FastifyRequest,
     reply: FastifyReply,
     handout: Handout,
     manual: boolean,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const { batch } = handout
     const { table } = live.run
     const ids = batch.slots.map((slot) => table.idOf(slot))
@@ -99,18 +103,37 @@ export function addBatchRoutes(app: FastifyInstance, context: ServerContext): vo
       if (!whole) {
         handout.failed()
         metrics.cut()
-        return
+        return true
       }
       handout.delivered()
       metrics.delivered(batch.sequences, staleness)
+      return true
     } catch (error) {
-      handout.failed()
-      if (!reply.sent) throw error
+      const isSetAside = await setAsideDamaged(handout, error)
+      if (!isSetAside) handout.failed()
+      if (!reply.sent) {
+        if (isSetAside) return false
+        throw error
+      }
       logger.error("the answer with a batch was cut: a group could not be read", {
         batch: batch.id,
         error: String(error),
       })
+      return true
     }
+  }
+
+  /** One group that can not be read must not keep those behind it from the trainer. */
+  async function setAsideDamaged(handout: Handout, error: unknown): Promise<boolean> {
+    const group = damagedGroupOf(error)
+    if (group === null) return false
+    const isSetAside = await batches.setAside(handout, group).catch(() => false)
+    if (isSetAside) {
+      const advice =
+        "a group can not be read and was set aside; the others are served. Its row stays in the run's file: copy the run, try to recover it, and look at the disk"
+      logger.error(advice, { group, error: String(error) })
+    }
+    return isSetAside
   }
 
   function readOptions(

@@ -86,7 +86,8 @@ export function addTrainerRoutes(
       const reason = batches.explainNull()
       const because = reason === null ? "" : `,"reason":${JSON.stringify(reason)}`
       const [step, size] = run.registration === null ? [0n, 0] : [run.step, run.queue.groups]
-      return sendJson(request, reply, `{"current_step":${step},"queue_size":${size}${because}}`)
+      const damaged = run.damaged.length === 0 ? "" : `,"damaged_groups":${run.damaged.length}`
+      return sendJson(request, reply, `{"current_step":${step},"queue_size":${size}${because}${damaged}}`)
     },
   )
 

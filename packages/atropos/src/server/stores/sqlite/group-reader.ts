@@ -63,7 +63,7 @@ export class GroupReader {
   #settle(reply: ReadReply): void {
     const read = this.#reads.shift()
     if ("error" in reply) {
-      read?.reject(unpackError(reply.error))
+      read?.reject(unpackError({ ...reply.error, facts: { ...reply.error.facts, groupId: reply.groupId } }))
       return
     }
     const { buffer } = reply.payload.segment
