@@ -53,6 +53,14 @@ export class ScriptedSession implements Session {
     return Promise.all(Array.from({ length: n }, () => this.complete(prompt, options)))
   }
 
+  chatStream(): never {
+    throw new Error("rows have whole answers")
+  }
+
+  completeStream(): never {
+    throw new Error("rows have whole answers")
+  }
+
   sequences(): SessionSequence[] {
     return this.made
   }

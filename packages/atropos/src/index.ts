@@ -96,6 +96,7 @@ export { createRandom, type Random } from "./environment/random.ts"
 export { openSession, type SessionOptions } from "./inference/session/recorded-session.ts"
 export type {
   Answer,
+  AnswerDelta,
   CallOptions,
   SequenceOptions,
   Session,
@@ -107,9 +108,10 @@ export {
   createAnswerParser,
   type AnswerParser,
   type AnswerParserOptions,
-  type ParsedAnswer,
+  type AnswerReader,
   type SampledText,
 } from "./inference/session/answer-parser.ts"
+export type { AnswerPart, ParsedAnswer } from "./inference/session/growing-answer.ts"
 export { TurnTokens, type TurnTokenOptions } from "./chat/bridge/turn-tokens.ts"
 export { runIfMain } from "./cli/run-if-main.ts"
 

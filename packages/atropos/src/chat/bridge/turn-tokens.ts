@@ -25,6 +25,7 @@ export class TurnTokens {
   readonly #closingIds: ReadonlySet<number>
   readonly #anchor: string | undefined
   readonly #added: RegExp | undefined
+  #decodesInPieces: boolean | undefined
 
   constructor(tokenizer: Tokenizer, options: TurnTokenOptions = {}) {
     this.tokenizer = tokenizer
@@ -48,6 +49,11 @@ export class TurnTokens {
   /** Text of a sample without the token that ended it. */
   answerText(ids: readonly number[]): string {
     return this.tokenizer.decode(this.endsSample(ids.at(-1)) ? ids.slice(0, -1) : ids)
+  }
+
+  /** Whether the text of ids is the texts of its parts, so that a sample can be decoded while it comes. */
+  get decodesInPieces(): boolean {
+    return (this.#decodesInPieces ??= decodesInPieces(this.tokenizer))
   }
 
   /** Where the first token that ends a turn or a sample begins in `text`; undefined without one. */
@@ -117,4 +123,10 @@ function needsAnchor(tokenizer: Tokenizer): boolean {
   const alone = tokenizer.encode("x")
   const inside = tokenizer.encode("\nx").slice(tokenizer.encode("\n").length)
   return alone.join() !== inside.join()
+}
+
+/** Some decoders write what stands between two tokens only where both are there. */
+function decodesInPieces(tokenizer: Tokenizer): boolean {
+  const ids = tokenizer.encode("one two, three")
+  return tokenizer.decode(ids) === ids.map((id) => tokenizer.decode([id])).join("")
 }

@@ -1,6 +1,6 @@
 // One request to the policy: its budget, and what has to be true of the answer before it is kept.
 import { AtroposError } from "../../runtime/errors.ts"
-import type { InferenceServer, RequestOptions, SamplingOptions, TokenCompletion } from "../inference-server.ts"
+import type { InferenceServer, RequestOptions, SamplingOptions, TokenCompletion, Usage } from "../inference-server.ts"
 import type { CallOptions, SampledWith } from "./session.ts"
 
 export interface PolicyCallOptions {
@@ -41,15 +41,15 @@ export async function callPolicy(
   prompt: readonly number[],
   sampling: SamplingOptions,
   options: RequestOptions,
-): Promise<{ choices: TokenCompletion[]; sampledWith: SampledWith }> {
-  const { choices, logprobsMode } = await server.completeTokens(prompt, sampling, options)
+): Promise<{ choices: TokenCompletion[]; sampledWith: SampledWith; usage: Usage }> {
+  const { choices, logprobsMode, usage } = await server.completeTokens(prompt, sampling, options)
   const wanted = sampling.n ?? 1
   if (choices.length < wanted)
     throw new AtroposError("inference-answer", `${server.name} gave ${choices.length} of ${wanted} choices`, {
       retryable: true,
     })
   for (const choice of choices) checkSample(server.name, choice)
-  return { choices, sampledWith: { ...sampledWith(sampling), logprobsMode } }
+  return { choices, sampledWith: { ...sampledWith(sampling), logprobsMode }, usage }
 }
 
 export function sampledWith(sampling: Partial<SamplingOptions>): SampledWith {

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto"
 import type { HistoryPolicy } from "../../chat/bridge/bridge.ts"
 import { ConversationRecord, type PreparedPrompt } from "../../chat/bridge/conversation-record.ts"
 import type { SharedPolicy } from "../../chat/bridge/training-paths.ts"
+import { GrowingText } from "../../chat/bridge/growing-text.ts"
 import { TurnTokens } from "../../chat/bridge/turn-tokens.ts"
 import { createChatTemplate, type ChatTemplate } from "../../chat/chat-template.ts"
 import type { ChatMessage, ChatTool } from "../../chat/messages.ts"
@@ -10,14 +11,25 @@ import type { TemplateInput } from "../../chat/template/values/convert.ts"
 import { toolCallFormatOf } from "../../chat/tool-call-format.ts"
 import type { Tokenizer } from "../../chat/tokenizer.ts"
 import { AtroposError } from "../../runtime/errors.ts"
-import type { InferenceMessage, InferenceServer, RequestOptions, TokenCompletion } from "../inference-server.ts"
+import type {
+  CompletionDelta,
+  InferenceMessage,
+  InferenceServer,
+  RequestOptions,
+  SamplingOptions,
+  TokenCompletion,
+} from "../inference-server.ts"
 import { createAnswerParser, type AnswerParser, type AnswerParserOptions } from "./answer-parser.ts"
 import { toChatMessages } from "./chat-messages.ts"
+import { partsOf, type ParsedAnswer } from "./growing-answer.ts"
+import { HandedOutText } from "./handed-out-text.ts"
+import { piecesOf, untilStopped } from "./pieces-of.ts"
 import { callPolicy, samplingFor, type PolicyCallOptions } from "./policy-call.ts"
 import { SessionCounter } from "./session-counter.ts"
 import { sessionSequences, type SampleFacts } from "./session-sequences.ts"
 import type {
   Answer,
+  AnswerDelta,
   CallOptions,
   SampledWith,
   SequenceOptions,
@@ -25,7 +37,8 @@ import type {
   SessionSequence,
   ToolChoice,
 } from "./session.ts"
-import { callTextProvider, type TextProvider } from "./text-provider.ts"
+import { GrowingTextAnswer } from "./growing-text-answer.ts"
+import { callTextProvider, type TextAnswer, type TextProvider } from "./text-provider.ts"
 import { checkToolChoice, isToolChoiceMet } from "./tool-choice.ts"
 
 export interface SessionOptions extends PolicyCallOptions {
@@ -78,6 +91,14 @@ interface Call {
   toolChoice: ToolChoice
 }
 
+type Prompt = PreparedPrompt<SampleFacts>
+
+/** What a call sends beside its prompt. */
+interface Sending {
+  sampling: SamplingOptions
+  request: RequestOptions
+}
+
 /** Opens a session with a policy. */
 export function openSession(options: SessionOptions): Session {
   return new RecordedSession(options)
@@ -93,6 +114,7 @@ class RecordedSession implements Session {
   readonly #ended = new AbortController()
   readonly #id: string
   readonly #template: ChatTemplate | undefined
+  readonly #turnTokens: TurnTokens
   #calls = 0
 
   constructor(options: SessionOptions) {
@@ -102,6 +124,7 @@ class RecordedSession implements Session {
     this.#id = options.id ?? randomUUID()
     const { template, turnTokens } = readingOf(options)
     this.#template = template
+    this.#turnTokens = turnTokens
     this.#parser = options.parser ?? createAnswerParser(formatOf(this.#template))
     this.#record = new ConversationRecord({
       template: this.#template,
@@ -116,27 +139,29 @@ class RecordedSession implements Session {
   }
 
   async chat(messages: readonly InferenceMessage[], options: CallOptions = {}): Promise<Answer> {
-    return onlyChoice(await this.chatChoices(messages, 1, options))
+    return onlyOf(await this.chatChoices(messages, 1, options))
   }
 
   async complete(prompt: string | readonly number[], options: CallOptions = {}): Promise<Answer> {
-    return onlyChoice(await this.completeChoices(prompt, 1, options))
+    return onlyOf(await this.completeChoices(prompt, 1, options))
   }
 
   async chatChoices(messages: readonly InferenceMessage[], n: number, options: CallOptions = {}): Promise<Answer[]> {
     const call = this.#openCall(n, options)
-    checkToolChoice(call.toolChoice, call.tools)
-    const prompt = this.#record.prepareChat({
-      messages: toChatMessages(messages),
-      tools: call.tools,
-      variables: options.templateOptions ?? this.#options.templateOptions ?? {},
-    })
-    return this.#sample(prompt, call)
+    return this.#sample(this.#prepareChat(messages, call), call)
   }
 
   async completeChoices(prompt: string | readonly number[], n: number, options: CallOptions = {}): Promise<Answer[]> {
     const call = this.#openCall(n, options)
     return this.#sample(this.#record.prepareRaw(prompt), call)
+  }
+
+  chatStream(messages: readonly InferenceMessage[], options: CallOptions = {}): AsyncIterableIterator<AnswerDelta> {
+    return this.#stream(options, (call) => this.#prepareChat(messages, call))
+  }
+
+  completeStream(prompt: string | readonly number[], options: CallOptions = {}): AsyncIterableIterator<AnswerDelta> {
+    return this.#stream(options, () => this.#record.prepareRaw(prompt))
   }
 
   sequences(options: SequenceOptions = {}): SessionSequence[] {
@@ -163,39 +188,123 @@ class RecordedSession implements Session {
     return { index, n, options, tools, toolChoice: options.toolChoice ?? "auto" }
   }
 
-  async #sample(prompt: PreparedPrompt<SampleFacts>, call: Call): Promise<Answer[]> {
-    const { server, seedOf, split } = this.#options
+  #prepareChat(messages: readonly InferenceMessage[], call: Call): Prompt {
+    checkToolChoice(call.toolChoice, call.tools)
+    return this.#record.prepareChat({
+      messages: toChatMessages(messages),
+      tools: call.tools,
+      variables: call.options.templateOptions ?? this.#options.templateOptions ?? {},
+    })
+  }
+
+  /** What to send for a prompt that is about to be sampled from. */
+  #sendingOf(prompt: Prompt, call: Call, stopped?: AbortSignal): Sending {
+    const { seedOf, split } = this.#options
     const sampling = samplingFor(prompt.ids.length, call.options, {
       ...this.#options,
       n: call.n,
       seed: seedOf?.(call.index),
     })
-    const signals = [this.#options.signal, call.options.signal, this.#ended.signal].filter(
+    const signals = [this.#options.signal, call.options.signal, this.#ended.signal, stopped].filter(
       (signal) => signal !== undefined,
     )
-    const request: RequestOptions = {
-      signal: AbortSignal.any(signals),
-      stickyKey: this.#id,
-      ...(split === undefined ? {} : { split }),
-    }
     this.#options.onPrompt?.(prompt)
-    if (!this.exact) return this.#sampleText(prompt, call, { sampling, request })
-    const { choices, sampledWith } = await callPolicy(server, prompt.ids, sampling, request)
-    // Nothing below waits, so that calls side by side never see half a record.
-    this.#counter.count(prompt)
-    return choices.map((choice) => this.#keep(prompt, call, choice, sampledWith))
+    const request = { signal: AbortSignal.any(signals), stickyKey: this.#id, ...(split === undefined ? {} : { split }) }
+    return { sampling, request }
   }
 
-  #keep(prompt: PreparedPrompt<SampleFacts>, call: Call, choice: TokenCompletion, sampledWith: SampledWith): Answer {
-    const { tokenIds, logprobs, versions } = choice
+  async #sample(prompt: Prompt, call: Call): Promise<Answer[]> {
+    const sending = this.#sendingOf(prompt, call)
+    if (!this.exact) {
+      const { answers, sampledWith } = await this.#askForText(prompt, call, sending)
+      this.#counter.count(prompt)
+      return answers.map((answer) => this.#keepText(prompt, call, answer, sampledWith))
+    }
+    const { choices, sampledWith } = await callPolicy(
+      this.#options.server,
+      prompt.ids,
+      sending.sampling,
+      sending.request,
+    )
+    // Nothing below waits, so that calls side by side never see half a record.
+    this.#counter.count(prompt)
+    return choices.map((choice) => {
+      const { tokenIds, finishReason } = choice
+      const text = this.#handedOutText(choice, call)
+      const parsed = this.#parserOf(prompt)({ text, tokenIds, finishReason }, { tools: readTools(call) })
+      return this.#keep(prompt, call, { choice, text, parsed, sampledWith })
+    })
+  }
+
+  #stream(options: CallOptions, prepare: (call: Call) => Prompt): AsyncIterableIterator<AnswerDelta> {
+    return untilStopped((stopped) => {
+      const call = this.#openCall(1, options)
+      const prompt = prepare(call)
+      const sending = this.#sendingOf(prompt, call, stopped)
+      return this.exact ? this.#streamSample(prompt, call, sending) : this.#streamText(prompt, call, sending)
+    })
+  }
+
+  async *#streamSample(
+    prompt: Prompt,
+    call: Call,
+    { sampling, request }: Sending,
+  ): AsyncGenerator<AnswerDelta, void, undefined> {
+    const parser = this.#parserOf(prompt)
+    const reader = parser.read?.({ tools: readTools(call) })
+    const growing = new HandedOutText(new GrowingText(this.#turnTokens), this.#stopsOf(call))
+    const { server } = this.#options
+    const calling = piecesOf((onDelta: (delta: CompletionDelta) => void) =>
+      callPolicy(server, prompt.ids, sampling, { ...request, onDelta }),
+    )
+    let step = await calling.next()
+    for (; step.done !== true; step = await calling.next())
+      if (reader !== undefined) yield* reader.push(growing.push(step.value))
+    const { choices, sampledWith, usage } = step.value
+    const choice = onlyOf(choices)
+    const { tokenIds, finishReason } = choice
     const text = this.#handedOutText(choice, call)
-    const parsed =
-      prompt.chat === undefined
-        ? { message: { role: "assistant", content: text }, finishReason: choice.finishReason }
-        : this.#parser(
-            { text, tokenIds, finishReason: choice.finishReason },
-            { tools: call.toolChoice === "none" ? null : call.tools },
-          )
+    let parsed: ParsedAnswer
+    if (reader === undefined) {
+      parsed = parser({ text, tokenIds, finishReason }, { tools: readTools(call) })
+      yield* partsOf(parsed.message)
+    } else {
+      yield* reader.push(growing.rest(text))
+      const { parts, answer } = reader.end(finishReason)
+      parsed = answer
+      yield* parts
+    }
+    request.signal?.throwIfAborted()
+    // Whoever asks for the end has had all that comes before.
+    this.#counter.count(prompt)
+    const answer = this.#keep(prompt, call, { choice, text, parsed, sampledWith })
+    yield { type: "end", answer, finishReason: answer.finishReason, usage }
+  }
+
+  async *#streamText(prompt: Prompt, call: Call, sending: Sending): AsyncGenerator<AnswerDelta, void, undefined> {
+    const growing = new GrowingTextAnswer()
+    const { request } = sending
+    const calling = piecesOf((onDelta: (delta: CompletionDelta) => void) =>
+      this.#askForText(prompt, call, { ...sending, request: { ...request, onDelta } }),
+    )
+    let step = await calling.next()
+    for (; step.done !== true; step = await calling.next()) yield* growing.push(step.value)
+    const { answers, sampledWith, usage } = step.value
+    const answered = onlyOf(answers)
+    yield* growing.rest(answered.message)
+    request.signal?.throwIfAborted()
+    this.#counter.count(prompt)
+    const answer = this.#keepText(prompt, call, answered, sampledWith)
+    yield { type: "end", answer, finishReason: answer.finishReason, usage }
+  }
+
+  #keep(
+    prompt: Prompt,
+    call: Call,
+    sample: { choice: TokenCompletion; text: string; parsed: ParsedAnswer; sampledWith: SampledWith },
+  ): Answer {
+    const { choice, text, parsed, sampledWith } = sample
+    const { tokenIds, logprobs, versions } = choice
     const { message, finishReason } = parsed
     const node = this.#record.add(prompt, {
       ids: tokenIds,
@@ -205,36 +314,42 @@ class RecordedSession implements Session {
     return { index: node.index, text, message, finishReason, tokenIds, logprobs, ...choiceMet(prompt, call, message) }
   }
 
-  /** The sampled text; what a stop string cut away is not handed out, though its tokens stay. */
-  #handedOutText({ tokenIds, text }: TokenCompletion, { options }: Call): string {
-    const sampled = this.#record.answerText(tokenIds)
-    const stops = options.stop ?? this.#options.sampling?.stop ?? []
-    return stops.length > 0 && text !== "" && sampled.startsWith(text) ? text : sampled
+  /** Raw completions have no thoughts and no calls. */
+  #parserOf(prompt: Prompt): AnswerParser {
+    return prompt.chat === undefined ? plainParser : this.#parser
   }
 
-  async #sampleText(
-    prompt: PreparedPrompt<SampleFacts>,
-    call: Call,
-    { sampling, request }: { sampling: ReturnType<typeof samplingFor>; request: RequestOptions },
-  ): Promise<Answer[]> {
-    const { answers, sampledWith } = await callTextProvider(this.#options.server, {
-      prompt,
-      tools: call.tools,
-      toolChoice: call.toolChoice,
-      sampling,
-      request,
-      template: this.#template,
-    })
-    this.#counter.count(prompt)
-    return answers.map(({ message, text, sampled, finishReason }) => {
-      const tokenIds = this.#options.tokenizer.encode(sampled)
-      const facts = { call: call.index, logprobs: undefined, versions: [], sampledWith, finishReason, exact: false }
-      const kept: ChatMessage | undefined = prompt.chat === undefined ? undefined : message
-      const node = this.#record.add(prompt, { ids: tokenIds, message: kept, facts })
-      const met = choiceMet(prompt, call, message)
-      return { index: node.index, text, message, finishReason, tokenIds, logprobs: [], ...met }
-    })
+  #stopsOf({ options }: Call): readonly string[] {
+    return options.stop ?? this.#options.sampling?.stop ?? []
   }
+
+  /** The sampled text; what a stop string cut away is not handed out, though its tokens stay. */
+  #handedOutText({ tokenIds, text }: TokenCompletion, call: Call): string {
+    const sampled = this.#record.answerText(tokenIds)
+    return this.#stopsOf(call).length > 0 && text !== "" && sampled.startsWith(text) ? text : sampled
+  }
+
+  #askForText(prompt: Prompt, call: Call, sending: Sending): ReturnType<typeof callTextProvider> {
+    const { tools, toolChoice } = call
+    return callTextProvider(this.#options.server, { prompt, tools, toolChoice, ...sending, template: this.#template })
+  }
+
+  #keepText(prompt: Prompt, call: Call, answer: TextAnswer, sampledWith: SampledWith): Answer {
+    const { message, text, sampled, finishReason } = answer
+    const tokenIds = this.#options.tokenizer.encode(sampled)
+    const facts = { call: call.index, logprobs: undefined, versions: [], sampledWith, finishReason, exact: false }
+    const kept: ChatMessage | undefined = prompt.chat === undefined ? undefined : message
+    const node = this.#record.add(prompt, { ids: tokenIds, message: kept, facts })
+    const met = choiceMet(prompt, call, message)
+    return { index: node.index, text, message, finishReason, tokenIds, logprobs: [], ...met }
+  }
+}
+
+const plainParser = createAnswerParser()
+
+/** Tools whose calls are read; where calls are to stay text there are none. */
+function readTools({ toolChoice, tools }: Call): readonly ChatTool[] | null {
+  return toolChoice === "none" ? null : tools
 }
 
 function choiceMet(
@@ -271,7 +386,7 @@ function formatOf(template: ChatTemplate | undefined): AnswerParserOptions {
   return toolCallFormat === undefined ? {} : { toolCallFormat }
 }
 
-function onlyChoice([answer]: readonly Answer[]): Answer {
+function onlyOf<Choice>([answer]: readonly Choice[]): Choice {
   if (answer === undefined) throw new AtroposError("inference-answer", "the policy answered without a choice")
   return answer
 }

@@ -1,6 +1,6 @@
 // A session over a script, for tests: what was asked, what came of each call, and samples as a test wants them.
 import type { PromptOutcome } from "../../chat/bridge/conversation-record.ts"
-import type { FinishReason, InferenceMessage, TokenCompletion } from "../inference-server.ts"
+import type { CompletionDelta, FinishReason, InferenceMessage, TokenCompletion } from "../inference-server.ts"
 import { openSession, type SessionOptions } from "./recorded-session.ts"
 import type { Session } from "./session.ts"
 
@@ -23,7 +23,11 @@ export interface ScriptedSession {
 
 /** Opens a session whose calls `answer` gives the samples for. */
 export function openScriptedSession(
-  options: Omit<SessionOptions, "server" | "maxTokens" | "onPrompt"> & { maxTokens?: number },
+  options: Omit<SessionOptions, "server" | "maxTokens" | "onPrompt"> & {
+    maxTokens?: number
+    /** How a streamed sample comes. @default token by token */
+    pieces?: (sample: ScriptedSample) => readonly Omit<CompletionDelta, "choice">[]
+  },
   answer: (prompt: readonly number[], call: number) => readonly ScriptedSample[] | Promise<readonly ScriptedSample[]>,
 ): ScriptedSession {
   const asked: (readonly number[])[] = []
@@ -38,9 +42,15 @@ export function openScriptedSession(
     ...options,
     server: {
       name: "script",
-      completeTokens: async (prompt) => {
+      completeTokens: async (prompt, _sampling, { onDelta, signal } = {}) => {
         asked.push(prompt)
         const samples = await answer(prompt, asked.length - 1)
+        for (const [choice, sample] of samples.entries())
+          for (const piece of onDelta === undefined ? [] : (options.pieces ?? tokenByToken)(sample)) {
+            signal?.throwIfAborted()
+            onDelta?.({ choice, ...piece })
+            await Promise.resolve()
+          }
         for (const { ids, message } of samples) if (message !== undefined) messages.set(ids.join(), message)
         return {
           choices: samples.map(({ ids, finishReason = "stop", logprobs, text = "", versions = [] }) => ({
@@ -59,4 +69,8 @@ export function openScriptedSession(
     onPrompt: (prompt) => outcomes.push(prompt),
   })
   return { session, asked, outcomes }
+}
+
+function tokenByToken({ ids }: ScriptedSample): Omit<CompletionDelta, "choice">[] {
+  return ids.map((id) => ({ tokenIds: [id] }))
 }

@@ -2,7 +2,8 @@ import type { BranchReason, Fidelity } from "../../chat/bridge/bridge.ts"
 import type { SharedPolicy } from "../../chat/bridge/training-paths.ts"
 import type { ChatTool } from "../../chat/messages.ts"
 import type { TemplateInput } from "../../chat/template/values/convert.ts"
-import type { FinishReason, InferenceMessage, LogprobsMode, VersionSpan } from "../inference-server.ts"
+import type { FinishReason, InferenceMessage, LogprobsMode, Usage, VersionSpan } from "../inference-server.ts"
+import type { AnswerPart } from "./growing-answer.ts"
 
 /** Whether an answer may, must not or has to call a tool, in the words of the OpenAI chat API. */
 export type ToolChoice = "auto" | "none" | "required" | { type: "function"; function: { name: string } }
@@ -45,6 +46,12 @@ export interface Answer {
   /** Whether it calls what `toolChoice` asked for; only where that was `required` or a named function. */
   toolChoiceMet?: boolean
 }
+
+/**
+ * A piece of an answer as it arrives. All `text` together is the content of the answer's message, all `reasoning` its
+ * thought, each `tool-call` one of its calls; `end` comes last, once, and has the answer as it was recorded.
+ */
+export type AnswerDelta = AnswerPart | { type: "end"; answer: Answer; finishReason: FinishReason; usage: Usage }
 
 /** Tokens `start` (included) to `end` (excluded) of a sequence are what the policy sampled as answer `answer`. */
 export interface AnswerSpan {
@@ -106,8 +113,15 @@ export interface Session extends AsyncDisposable {
   chat(messages: readonly InferenceMessage[], options?: CallOptions): Promise<Answer>
   /** Samples `n` next messages of a conversation; each is an answer of its own that can be gone on from. */
   chatChoices(messages: readonly InferenceMessage[], n: number, options?: CallOptions): Promise<Answer[]>
+  /**
+   * `chat` in pieces as they come. The call is made when the first piece is asked for, and recorded when its `end` is:
+   * one that fails, is aborted or that nobody reads to its end is not recorded at all.
+   */
+  chatStream(messages: readonly InferenceMessage[], options?: CallOptions): AsyncIterableIterator<AnswerDelta>
   /** Samples the continuation of a raw prompt: a text, or token ids. */
   complete(prompt: string | readonly number[], options?: CallOptions): Promise<Answer>
+  /** `complete` in pieces, as `chatStream`. */
+  completeStream(prompt: string | readonly number[], options?: CallOptions): AsyncIterableIterator<AnswerDelta>
   /** Samples `n` continuations of a raw prompt. */
   completeChoices(prompt: string | readonly number[], n: number, options?: CallOptions): Promise<Answer[]>
   /** What the calls so far amount to as training sequences. */

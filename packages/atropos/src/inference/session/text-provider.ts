@@ -9,6 +9,7 @@ import type {
   InferenceServer,
   RequestOptions,
   SamplingOptions,
+  Usage,
 } from "../inference-server.ts"
 import { sampledWith } from "./policy-call.ts"
 import type { SampledWith, ToolChoice } from "./session.ts"
@@ -35,11 +36,11 @@ export interface TextRequest<Facts> {
 export async function callTextProvider<Facts>(
   provider: Partial<TextProvider> & { name: string },
   { prompt, tools, toolChoice, sampling, request, template }: TextRequest<Facts>,
-): Promise<{ answers: TextAnswer[]; sampledWith: SampledWith }> {
+): Promise<{ answers: TextAnswer[]; sampledWith: SampledWith; usage: Usage }> {
   const { chat } = prompt
   if (provider.chat === undefined || provider.complete === undefined)
     throw new AtroposError("inference-unsupported", `${provider.name} has no route for texts; sample with exact: true`)
-  const { choices } =
+  const { choices, usage } =
     chat === undefined
       ? await provider.complete(prompt.text, sampling, request)
       : await provider.chat(
@@ -55,7 +56,7 @@ export async function callTextProvider<Facts>(
     const sampled = chat === undefined ? choice.text : (writtenAnswer(prompt, message, template) ?? choice.text)
     return { message, text: choice.text, sampled, finishReason: choice.finishReason }
   })
-  return { answers, sampledWith: sampledWith(sampling) }
+  return { answers, sampledWith: sampledWith(sampling), usage }
 }
 
 function messageOf({ text, reasoning, toolCalls }: ChatCompletion): ChatMessage {

@@ -1,6 +1,6 @@
 import type { ChatMessage, ChatTool } from "../../chat/messages.ts"
 import { AtroposError } from "../../runtime/errors.ts"
-import { functionTools } from "./answer-parser.ts"
+import { functionTools } from "./function-tools.ts"
 import type { ToolChoice } from "./session.ts"
 
 /** Throws where no answer could do what the choice asks for. */
