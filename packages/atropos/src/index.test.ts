@@ -1,3 +1,5 @@
+import { execFileSync } from "node:child_process"
+
 import { expect, it } from "vitest"
 
 import * as index from "./index.ts"
@@ -85,4 +87,22 @@ it("exports the names that were chosen, and no others", () => {
       "stubTokenizerFiles",
     ]
   `)
+})
+
+// Environments import this on every start, tests and --help among them.
+it("loads no package for what is not used yet: servers, connections, files of other formats, the hub", () => {
+  const entry = new URL("index.ts", import.meta.url).href
+  const script = `
+    import { registerHooks } from "node:module"
+    const packages = new Set()
+    registerHooks({
+      load(url, context, next) {
+        packages.add(/.*node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(url)?.[1])
+        return next(url, context)
+      },
+    })
+    await import(${JSON.stringify(entry)})
+    console.log(JSON.stringify([...packages].filter(Boolean).sort()))`
+  const loaded = execFileSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" })
+  expect(JSON.parse(loaded)).toEqual(["@huggingface/tokenizers", "zod"])
 })

@@ -72,7 +72,7 @@ async function filesOfFolder(
     .filter((entry) => !entry.isDirectory())
     .map((entry) => relative(folder, join(entry.parentPath, entry.name)).replaceAll("\\", "/"))
   const readme = files.includes("README.md") ? await readFile(join(folder, "README.md"), "utf8") : undefined
-  const chosen = selectFiles(files, selection, readme)
+  const chosen = await selectFiles(files, selection, readme)
   if (chosen.length > 0) return chosen.map((file) => join(folder, file))
   const splits = knownSplits(files)
   throw new AtroposError(

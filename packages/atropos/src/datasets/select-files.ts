@@ -1,7 +1,5 @@
 import { basename } from "node:path"
 
-import { parse as parseYaml } from "yaml"
-
 import { AtroposError } from "../runtime/errors.ts"
 import { isDataFile } from "./formats/read-file.ts"
 
@@ -30,8 +28,12 @@ const otherNames: Readonly<Record<string, readonly string[]>> = {
  * The files of a folder or repository that hold a split: as its README says (`configs:` in the front matter), else by
  * the names of files and folders. `files` are paths relative to the root.
  */
-export function selectFiles(files: readonly string[], selection: Selection, readme: string | undefined): string[] {
-  const declared = readme === undefined ? undefined : declaredFiles(readme, files, selection)
+export async function selectFiles(
+  files: readonly string[],
+  selection: Selection,
+  readme: string | undefined,
+): Promise<string[]> {
+  const declared = readme === undefined ? undefined : await declaredFiles(readme, files, selection)
   if (declared !== undefined) return declared
   let candidates = files
     .filter((file) => isDataFile(file) && !notData.has(basename(file)) && !isHidden(file))
@@ -78,8 +80,12 @@ interface DeclaredConfig {
   dataFiles: readonly { split: string; patterns: readonly string[] }[]
 }
 
-function declaredFiles(readme: string, files: readonly string[], { config, split }: Selection): string[] | undefined {
-  const configs = declaredConfigs(readme)
+async function declaredFiles(
+  readme: string,
+  files: readonly string[],
+  { config, split }: Selection,
+): Promise<string[] | undefined> {
+  const configs = await declaredConfigs(readme)
   if (configs.length === 0) return undefined
   const chosen =
     config === undefined
@@ -107,12 +113,13 @@ function declaredFiles(readme: string, files: readonly string[], { config, split
   return files.filter((file) => patterns.some((pattern) => pattern.test(file))).toSorted()
 }
 
-function declaredConfigs(readme: string): DeclaredConfig[] {
+async function declaredConfigs(readme: string): Promise<DeclaredConfig[]> {
   const front = /^---\r?\n([\s\S]*?)\r?\n---/.exec(readme)?.[1]
   if (front === undefined) return []
+  const yaml = await import("yaml")
   let value: unknown
   try {
-    value = parseYaml(front)
+    value = yaml.parse(front)
   } catch {
     // A README that is no YAML says nothing about its files: they are told by their names.
     return []

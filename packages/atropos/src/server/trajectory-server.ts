@@ -5,8 +5,6 @@ import { AtroposError } from "../runtime/errors.ts"
 import { type Logger, silentLogger } from "../runtime/logger.ts"
 import { createIngest } from "./bytes/ingest.ts"
 import type { Ingest } from "./bytes/prepared-group.ts"
-import { createApp } from "./http/app.ts"
-import { ServerMetrics } from "./http/metrics.ts"
 import { type ServerLimits, serverLimits } from "./limits.ts"
 import { BatchDesk } from "./live/batch-desk.ts"
 import { LiveRun } from "./live/live-run.ts"
@@ -78,6 +76,8 @@ export function createTrajectoryServer(options: TrajectoryServerOptions): Trajec
   let closed: Promise<void> | null = null
 
   async function start(host: string, port: number) {
+    // Loaded only here: half of what the library loads would otherwise be for those who never start a server.
+    const [{ createApp }, { ServerMetrics }] = await Promise.all([import("./http/app.ts"), import("./http/metrics.ts")])
     const live = await LiveRun.open({ store, logger, now, maxKeys: limits.maxKeys })
     const presence = new Presence(live, (options.envTimeout ?? defaultEnvTimeout) * 1000)
     const ackTimeoutMs = (options.ackTimeout ?? defaultAckTimeout) * 1000

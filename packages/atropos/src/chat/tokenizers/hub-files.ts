@@ -2,8 +2,6 @@ import { mkdir, readFile, rename, writeFile } from "node:fs/promises"
 import { homedir } from "node:os"
 import { dirname, join } from "node:path"
 
-import { downloadFile } from "@huggingface/hub"
-
 import { AtroposError } from "../../runtime/errors.ts"
 
 export interface HubOptions {
@@ -73,6 +71,7 @@ export async function readHubFile(
 
 /** The text; "" for a file that is not in the repository, which is remembered as an empty file. */
 async function download(repository: string, file: string, kept: string, options: ResolvedHubOptions): Promise<string> {
+  const { downloadFile } = await import("@huggingface/hub")
   try {
     const blob = await downloadFile({
       repo: { type: "model", name: repository },

@@ -4,8 +4,6 @@ import { mkdir, readdir, readFile, rename, stat, writeFile } from "node:fs/promi
 import { homedir } from "node:os"
 import { dirname, join, relative } from "node:path"
 
-import { datasetInfo, listFiles } from "@huggingface/hub"
-
 import { AtroposError, isAtroposError } from "../../runtime/errors.ts"
 import type { Logger } from "../../runtime/logger.ts"
 import { knownSplits, selectFiles } from "../select-files.ts"
@@ -104,7 +102,7 @@ async function filesAt(
   if (listing === undefined) return filesOfSharedCache(id, folder, options, selection)
   const fetchFile = (file: RemoteFile): Promise<string> => localFile(id, file, listing.commit, folder, options, logger)
   const readme = listing.files.find(({ path }) => path === "README.md")
-  const chosen = selectFiles(
+  const chosen = await selectFiles(
     listing.files.map(({ path }) => path),
     selection,
     readme === undefined ? undefined : await readFile(await fetchFile(readme), "utf8"),
@@ -160,6 +158,7 @@ async function findListing(
 }
 
 async function askListing(id: string, options: ResolvedHubDatasetOptions): Promise<Listing> {
+  const { datasetInfo, listFiles } = await import("@huggingface/hub")
   const { signal } = options
   const common = {
     hubUrl: options.endpoint,
@@ -295,7 +294,7 @@ async function filesOfSharedCache(
     .filter((entry) => !entry.isDirectory())
     .map((entry) => relative(snapshot, join(entry.parentPath, entry.name)))
   const readme = files.includes("README.md") ? await readFile(join(snapshot, "README.md"), "utf8") : undefined
-  const chosen = selectFiles(files, selection, readme)
+  const chosen = await selectFiles(files, selection, readme)
   if (chosen.length === 0) throw noSuchSplit(id, options.revision, selection.split, files)
   return chosen.map((file) => join(snapshot, file))
 }

@@ -1,6 +1,7 @@
-import { Agent, request, type Dispatcher } from "undici"
+import type { Dispatcher } from "undici"
 
 import { AtroposError } from "../../runtime/errors.ts"
+import { LazyAgent } from "../../runtime/lazy-agent.ts"
 import { errorInBody, errorOfResponse } from "./server-error.ts"
 import { readEvents, type ServerEvent } from "./event-stream.ts"
 
@@ -31,12 +32,12 @@ export interface TransportRequest {
 /** HTTP to one server: its connections, its key, the bound on every wait, its errors as ours. Retries nothing. */
 export class HttpTransport {
   readonly #options: TransportOptions
-  readonly #agent: Agent
+  readonly #agent: LazyAgent
   readonly #headers: Record<string, string>
 
   constructor(options: TransportOptions) {
     this.#options = options
-    this.#agent = new Agent({
+    this.#agent = new LazyAgent({
       keepAliveTimeout: keepAliveMs,
       keepAliveMaxTimeout: keepAliveMs,
       // The pool bounds the requests at a time, and the timer here their length.
@@ -93,7 +94,7 @@ export class HttpTransport {
   }
 
   async close(): Promise<void> {
-    if (!this.#agent.destroyed) await this.#agent.destroy()
+    await this.#agent.destroy()
   }
 
   #parseEvent({ data }: ServerEvent): unknown {
@@ -110,8 +111,7 @@ export class HttpTransport {
 
   #send(options: TransportRequest, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
     const hasBody = options.body !== undefined
-    return request(options.url, {
-      dispatcher: this.#agent,
+    return this.#agent.request(options.url, {
       method: options.method ?? (hasBody ? "POST" : "GET"),
       headers: hasBody ? { ...this.#headers, "content-type": "application/json" } : this.#headers,
       body: hasBody ? JSON.stringify(options.body) : null,

@@ -1,7 +1,8 @@
 import { promisify } from "node:util"
 import { gunzip } from "node:zlib"
-import { Agent, type Dispatcher, request } from "undici"
+import type { Dispatcher } from "undici"
 import { AtroposError } from "../../runtime/errors.ts"
+import { LazyAgent } from "../../runtime/lazy-agent.ts"
 import { describeRefusal } from "./refusal.ts"
 
 export interface TransportOptions {
@@ -36,7 +37,7 @@ export class Transport {
   readonly #base: string
   readonly #authorization: string | null
   readonly #attemptTimeoutMs: number
-  readonly #agent: Agent
+  readonly #agent: LazyAgent
 
   constructor(options: TransportOptions) {
     const url = parseUrl(options.url)
@@ -44,7 +45,7 @@ export class Transport {
     url.username = url.password = ""
     this.#base = url.href.replace(/\/+$/, "")
     this.#attemptTimeoutMs = options.attemptTimeoutMs
-    this.#agent = new Agent({ connections: options.connections, connect: { timeout: options.attemptTimeoutMs } })
+    this.#agent = new LazyAgent({ connections: options.connections, connect: { timeout: options.attemptTimeoutMs } })
   }
 
   /** Without name and password: fit for logs. */
@@ -59,7 +60,7 @@ export class Transport {
     let headers: Dispatcher.ResponseData["headers"]
     let bytes: Buffer
     try {
-      const response = await request(this.#base + call.path, this.#options(call))
+      const response = await this.#agent.request(this.#base + call.path, this.#options(call))
       status = response.statusCode
       headers = response.headers
       bytes = Buffer.from(await response.body.arrayBuffer())
@@ -84,11 +85,10 @@ export class Transport {
     await this.#agent.destroy()
   }
 
-  #options(call: Call): Parameters<typeof request>[1] {
+  #options(call: Call): Parameters<LazyAgent["request"]>[1] {
     const timeoutMs = this.#attemptTimeoutMs + (call.patienceMs ?? 0)
     return {
       method: call.method,
-      dispatcher: this.#agent,
       headersTimeout: timeoutMs,
       bodyTimeout: timeoutMs,
       headers: {
