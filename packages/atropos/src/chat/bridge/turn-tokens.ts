@@ -97,10 +97,18 @@ export class TurnTokens {
   /** Ids of `text` as it follows the token `left` (undefined at the beginning). */
   encodeAfter(left: number | undefined, text: string): number[] {
     if (text === "") return []
-    if (this.#anchor === undefined || left === undefined) return this.#encode(text)
-    const before = this.tokenizer.isAddedToken(left) ? (this.tokenizer.idToToken(left) ?? this.#anchor) : this.#anchor
-    const anchored = this.#encode(before + text)
-    return anchored.slice(this.tokenizer.encode(before).length)
+    if (left === undefined) return this.#encode(text)
+    // An added token may take in the white space after it, and keeps a blank from being put before the text.
+    const token = this.tokenizer.isAddedToken(left) ? this.tokenizer.idToToken(left) : undefined
+    return this.#encodeBehind(token, text) ?? this.#encodeBehind(this.#anchor, text) ?? this.#encode(text)
+  }
+
+  /** Undefined where the two texts have a token in common, as two runs of newlines may. */
+  #encodeBehind(before: string | undefined, text: string): number[] | undefined {
+    if (before === undefined) return undefined
+    const start = this.tokenizer.encode(before)
+    const whole = this.#encode(before + text)
+    return start.every((id, index) => whole[index] === id) ? whole.slice(start.length) : undefined
   }
 
   #encode(text: string): number[] {
