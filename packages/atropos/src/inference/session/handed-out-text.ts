@@ -1,6 +1,7 @@
 import type { GrowingText } from "../../chat/bridge/growing-text.ts"
 import { AtroposError } from "../../runtime/errors.ts"
 import type { CompletionDelta } from "../inference-server.ts"
+import { lengthBeforeStop } from "../stop-strings.ts"
 
 /**
  * The text of an answer while it arrives. Stop strings are cut away by the server, in its own text: with them only what
@@ -53,16 +54,4 @@ export function restAfter(given: string, whole: string): string {
     "inference-answer",
     "the streamed pieces of an answer are not the beginning of the whole one; ask without a stream",
   )
-}
-
-/** Where the first stop string, or what may become one, begins. */
-function lengthBeforeStop(text: string, stops: readonly string[]): number {
-  const begins = stops.map((stop) => {
-    const whole = text.indexOf(stop)
-    if (whole >= 0) return whole
-    let at = Math.max(0, text.length - stop.length + 1)
-    while (!stop.startsWith(text.slice(at))) at += 1
-    return at
-  })
-  return Math.min(...begins)
 }

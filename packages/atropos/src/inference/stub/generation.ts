@@ -1,4 +1,5 @@
 import type { LogprobsMode } from "../inference-server.ts"
+import { lengthBeforeStop } from "../stop-strings.ts"
 import { mix, seededRandom, type SampledToken, type StubModel, type StubSampling } from "./stub-model.ts"
 
 /** A request in no server's words. */
@@ -27,6 +28,8 @@ export interface Sample {
   text: string
   /** Text of every token by itself. */
   pieces: string[]
+  /** Strings that end it. */
+  stop: readonly string[]
   finishReason: "stop" | "length" | "abort"
   /** The stop string or token that ended it; null for the end token and for the rest. */
   stopReason: string | number | null
@@ -60,11 +63,17 @@ export function tokensOf({ sample, from, to }: Piece): SampledToken[] {
   return sample.tokens.slice(from, to)
 }
 
-/** Text of a piece; the last one has what is left of the whole text, which may be less than its tokens' or nothing. */
-export function textOf({ sample, from, to, last }: Piece): string {
+/**
+ * Text of a piece; the last one has what is left of the whole text, which may be less than its tokens' or nothing.
+ * What could start a stop string is held back, unless the server does not do that.
+ */
+export function textOf({ sample, from, to, last }: Piece, holdsBack = true): string {
   if (from === 0 && last) return sample.text
-  const before = sample.pieces.slice(0, from).join("").length
-  return last ? sample.text.slice(before) : sample.pieces.slice(from, to).join("")
+  const through = (end: number): string => {
+    const text = sample.pieces.slice(0, end).join("")
+    return holdsBack && sample.stop.length > 0 ? text.slice(0, lengthBeforeStop(text, sample.stop)) : text
+  }
+  return (last ? sample.text : through(to)).slice(through(from).length)
 }
 
 /** Samples one answer whole; the version spans are for the engine to fill. */
@@ -81,7 +90,7 @@ export function sampleAnswer(
   const tokens: SampledToken[] = []
   const pieces: string[] = []
   const ended = (finishReason: Sample["finishReason"], stopReason: Sample["stopReason"], text: string): Sample => {
-    return { tokens, text, pieces, finishReason, stopReason, versions: [] }
+    return { tokens, text, pieces, stop: request.stop, finishReason, stopReason, versions: [] }
   }
   let state = model.stateAfter(request.promptIds)
   let whole = ""

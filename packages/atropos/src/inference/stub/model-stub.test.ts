@@ -137,6 +137,30 @@ describe("answers", () => {
     expect(stub.tokenizer.decode(choice.token_ids)).toBe("one two END")
   })
 
+  test.each(["vllm", "sglang"] as const)(
+    "hold what could start a stop string back in a stream, or take it back: %s",
+    async (dialect) => {
+      const stub = await start({ dialect })
+      stub.script("one EN two END three")
+      const body =
+        dialect === "vllm"
+          ? { prompt: [1, 50], max_tokens: 50, stop: ["END"], stream: true }
+          : { input_ids: [1, 50], sampling_params: { max_new_tokens: 50, stop: ["END"] }, stream: true }
+      const response = await fetch(stub.url + (dialect === "vllm" ? "/v1/completions" : "/generate"), {
+        method: "POST",
+        body: JSON.stringify(body),
+      })
+      const events = (await response.text()).split("\n\n").filter((event) => event.startsWith("data: {"))
+      const said = events.map((event) => JSON.parse(event.slice(6)) as { text: string; choices?: [{ text: string }?] })
+      const texts = said.map(({ text, choices }) => choices?.[0]?.text ?? text)
+      if (dialect === "vllm") expect(texts.join("")).toBe("one EN two ")
+      else {
+        expect(texts.at(-1)).toBe("one EN two ")
+        expect(texts.at(-2)?.startsWith("one EN two E")).toBe(true)
+      }
+    },
+  )
+
   test("end where the context ends", async () => {
     const stub = await start({ contextTokens: 10 })
     expect((await complete(stub, { max_tokens: 50, ignore_eos: true })).token_ids).toHaveLength(8)

@@ -142,7 +142,8 @@ function sglangAnswer(
         }
       : {}
   return {
-    text: textOf(piece),
+    // It streams what it then takes back.
+    text: textOf(piece, false),
     output_ids: tokens.map(({ id }) => id),
     meta_info: {
       id: context.nextId(),
