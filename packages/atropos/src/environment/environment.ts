@@ -17,6 +17,8 @@ export interface EnvironmentContext<Config extends EnvironmentConfig = Environme
   tokenizer: Tokenizer
   /** Inference servers beside the policy, by name. */
   helpers: Readonly<Record<string, InferenceServer>>
+  /** The gateway that `--proxy_url` or ATROPOS_PROXY_URL names. */
+  proxyUrl?: string
 }
 
 /** Groups of one item, and items to do next because of it. */
@@ -41,6 +43,7 @@ export abstract class Environment<Item = unknown, Config extends EnvironmentConf
   readonly random: Random
   readonly tokenizer: Tokenizer
   readonly helpers: Readonly<Record<string, InferenceServer>>
+  readonly proxyUrl: string | undefined
 
   constructor(context: EnvironmentContext<Config>) {
     this.config = context.config
@@ -48,6 +51,7 @@ export abstract class Environment<Item = unknown, Config extends EnvironmentConf
     this.random = context.random
     this.tokenizer = context.tokenizer
     this.helpers = context.helpers
+    this.proxyUrl = context.proxyUrl
   }
 
   /** Loads what the items come from. Called once, before anything else. */

@@ -1,10 +1,10 @@
 import { execFile } from "node:child_process"
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
 
-import { expect, onTestFinished, test } from "vitest"
+import { expect, onTestFinished, test, vi } from "vitest"
 
 import { openServer } from "../../environment/serve/serve-fixture.ts"
 import { createModelStub } from "../../inference/stub/model-stub.ts"
@@ -214,6 +214,36 @@ test("evaluate prints a table, and with --json the content of metrics.json", asy
   const json = workplace()
   expect(await runCommand([...argv, "--json"], json.context)).toBe(0)
   expect(JSON.parse(json.out())).toMatchObject({ results: { "atropos|lengths_eval|0": { "eval/percent_correct": 1 } } })
+})
+
+test("evaluate writes its files to data_dir_to_save_evals", async () => {
+  const { directory, context } = workplace()
+  const flags = ["--env.max_token_length", "20", "--env.data_dir_to_save_evals", "evals"]
+  expect(await runCommand(["evaluate", "lengths.ts", "--testing", ...flags], context)).toBe(0)
+  const files = ["evaluate_config.yaml", "metrics.json", "samples.jsonl"]
+  expect(readdirSync(join(directory, "evals")).toSorted()).toEqual(files)
+})
+
+test("log_level is the least level of what is told", async () => {
+  const { context, log } = workplace()
+  const levels = ["--env.max_token_length", "20", "--log_level"]
+  expect(await runCommand(["evaluate", "lengths.ts", "--testing", ...levels, "error"], context)).toBe(0)
+  expect(log()).toBe("")
+  expect(await runCommand(["evaluate", "lengths.ts", "--testing", ...levels, "warn"], context)).toBe(0)
+  expect(log()).toContain("the results are printed only")
+})
+
+test("progress comes as lines where there is no terminal, and not with --quiet", async () => {
+  const { context, log } = workplace()
+  // Ten seconds at each look.
+  let seconds = 0
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => (seconds += 10) * 1000)
+  onTestFinished(() => clock.mockRestore())
+  const argv = ["process", "lengths.ts", "--testing", "--env.total_steps", "2", "--track", "none"]
+  expect(await runCommand([...argv, "--quiet"], context)).toBe(0)
+  expect(log()).not.toContain("groups  ")
+  expect(await runCommand(argv, context)).toBe(0)
+  expect(log()).toMatch(/\d+ s {2}\d\/2 {2}groups {2}\d rollouts/)
 })
 
 test("names, modules and flags that are wrong are usage errors that say what is right", async () => {

@@ -41,6 +41,7 @@ export async function openRun(
   for (const warning of configuration.warnings) logger.warn(warning)
   const policy = await connectPolicy(configuration, { ...context, logger })
   const random = createRandom(config.seed ?? randomInt(2 ** 31))
+  const proxyUrl = run.proxyUrl ?? context.environment["ATROPOS_PROXY_URL"]
   let maxTokenLen = -1
   const environment = createEnvironment(environmentClass, {
     config,
@@ -48,6 +49,7 @@ export async function openRun(
     random: random.fork("environment"),
     tokenizer: policy.tokenizer,
     helpers: policy.helpers,
+    ...(proxyUrl === undefined ? {} : { proxyUrl }),
   })
   return {
     environment,

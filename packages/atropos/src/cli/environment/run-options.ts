@@ -10,7 +10,13 @@ export const runOptions = z.object({
     .default(false)
     .describe("let a model stub answer instead of the configured servers, half the time with the gold answer"),
   maxNCompletions: z.int().min(1).default(8).describe("answers that one request asks for at most; more are split"),
-  proxyUrl: z.string().nullable().default(null).describe("accepted for old command lines; nothing reads it"),
+  proxyUrl: z
+    .string()
+    .nullable()
+    .default(null)
+    .describe(
+      "address of a gateway for agents, null: from ATROPOS_PROXY_URL; read by environments only, as their proxyUrl",
+    ),
   config: z.string().nullable().default(null).describe("YAML file with env, openai and the flags above"),
   allowUnknown: z.boolean().default(false).describe("warn of unknown keys in the YAML file instead of refusing it"),
   track: z.string().default("console,server").describe("where metrics go: console, jsonl[=FILE], server; or none"),

@@ -115,7 +115,10 @@ export const evaluationConfig = z.object({
 })
 
 export const loggingConfig = z.object({
-  useWandb: z.boolean().default(true).describe("asks for Weights & Biases; trackers are chosen by --track"),
+  useWandb: z
+    .boolean()
+    .default(true)
+    .describe("asks for Weights & Biases; read by environments only, trackers are chosen by --track"),
   minItemsSentBeforeLogging: z
     .int()
     .default(2)
