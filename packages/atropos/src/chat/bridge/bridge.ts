@@ -7,7 +7,7 @@ import type { KeptMessages } from "../kept-messages.ts"
 import { answerForms, holdsAllParts, mayHoldMark, tailAfterMark, type AnswerForm } from "./answer-forms.ts"
 import { lastId, pathTo, type ConversationNode } from "./conversation-node.ts"
 import { sharedPieces, textFrom } from "./pieces.ts"
-import { sameJson } from "./same-json.ts"
+import { writtenAlike } from "./same-json.ts"
 import { thoughtPieces } from "./thoughts.ts"
 import type { TurnTokens } from "./turn-tokens.ts"
 import { equalButForSpace, withoutSpace } from "./whitespace.ts"
@@ -133,8 +133,8 @@ function openingChange<Facts>(
 ): BranchReason | undefined {
   const prompt = node.chat
   if (prompt === undefined) return undefined
-  const sameTools = sameJson(prompt.tools, request.tools)
-  const sameVariables = sameJson(prompt.variables, request.variables)
+  const sameTools = writtenAlike(prompt.tools, request.tools)
+  const sameVariables = writtenAlike(prompt.variables, request.variables)
   if (sameTools && sameVariables) return undefined
   const rendersAlike = (tools: readonly ChatTool[] | null, variables: BridgeRequest["variables"]): boolean =>
     textFrom(renderPieces({ messages: prompt.given, tools, variables }, context)) === node.text

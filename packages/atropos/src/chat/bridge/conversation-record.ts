@@ -13,9 +13,11 @@ import {
   type TurnClose,
 } from "./bridge.ts"
 import { lastId, pathTo, type ChatPrompt, type ConversationNode, type Entry, type Sample } from "./conversation-node.ts"
+import { copyJson } from "./copy-json.ts"
 import { MessageIndex } from "./message-index.ts"
 import { textFrom } from "./pieces.ts"
 import { RawIndex } from "./raw-index.ts"
+import { writtenAlike } from "./same-json.ts"
 import type { TurnTokens } from "./turn-tokens.ts"
 
 export interface ConversationRecordOptions {
@@ -57,6 +59,8 @@ export class ConversationRecord<Facts> {
   /** All ids of the prompts that no sample goes on from yet: adding to them copies memory, a walk is much slower. */
   readonly #leafPrompts = new Map<ConversationNode<Facts>, readonly number[]>()
   #time: Date | undefined
+  #tools: BridgeRequest["tools"] = null
+  #variables: BridgeRequest["variables"] = {}
 
   constructor(options: ConversationRecordOptions) {
     this.#options = options
@@ -76,10 +80,14 @@ export class ConversationRecord<Facts> {
     return this.#time
   }
 
-  /** The prompt of a chat. Throws what the template raises; then nothing has happened. */
-  prepareChat(request: BridgeRequest): PreparedPrompt<Facts> {
+  /**
+   * The prompt of a chat. Throws what the template raises; then nothing has happened. Of what the prompt is made of it
+   * keeps copies: clients go on with their own messages and tools, and may change them.
+   */
+  prepareChat({ messages, ...given }: BridgeRequest): PreparedPrompt<Facts> {
     const { template, tokens, history = "template" } = this.#options
-    const { messages, tools, variables } = request
+    const tools = (this.#tools = standing(this.#tools, given.tools))
+    const variables = (this.#variables = standing(this.#variables, given.variables))
     if (template === undefined)
       throw new AtroposError(
         "bad-template",
@@ -88,22 +96,23 @@ export class ConversationRecord<Facts> {
     const context = { template, tokens, history, now: this.#now, kept: this.#kept }
     const found = this.#messages.find(messages)
     if (found?.chat === undefined || found.message === undefined) {
-      const pieces = renderPieces(request, context)
+      const given = copyJson(messages)
+      const pieces = renderPieces({ messages: given, tools, variables }, context)
       const text = textFrom(pieces)
-      const entries = messages.map((message): Entry<Facts> => ({ message, own: undefined }))
+      const entries = given.map((message): Entry<Facts> => ({ message, own: undefined }))
       const outcome = this.#rootOutcome(messages)
-      return { ...outcome, ids: this.#encode(text), text, chat: { entries, given: messages, tools, variables, pieces } }
+      return { ...outcome, ids: this.#encode(text), text, chat: { entries, given, tools, variables, pieces } }
     }
-    const newMessages = messages.slice(found.chat.entries.length + 1)
-    const result = bridge(found, newMessages, request, context)
+    const newMessages = copyJson(messages.slice(found.chat.entries.length + 1))
+    const result = bridge(found, newMessages, { messages, tools, variables }, context)
     const entries = [
       ...found.chat.entries,
       { message: found.message, own: found },
       ...newMessages.map((message): Entry<Facts> => ({ message, own: undefined })),
     ]
-    const { pieces, given } = result
+    const { pieces } = result
     const text = textFrom(pieces)
-    const chat = { entries, given, tools, variables, pieces }
+    const chat = { entries, given: result.given, tools, variables, pieces }
     if (result.kind === "branch")
       return { outcome: "branch", reason: result.reason, ids: this.#encode(text), text, chat }
     const { added, fidelity, close } = result
@@ -137,7 +146,7 @@ export class ConversationRecord<Facts> {
     const text = typeof prompt === "string" ? prompt : decode(prompt)
     const found = typeof prompt === "string" ? this.#raw.findText(prompt, decode) : this.#raw.findIds(prompt)
     if (found === undefined) {
-      const ids = typeof prompt === "string" ? this.#encode(prompt) : prompt
+      const ids = typeof prompt === "string" ? this.#encode(prompt) : [...prompt]
       const outcome: PromptOutcome<Facts> =
         this.#nodes.length === 0 ? { outcome: "start" } : { outcome: "branch", reason: "new-conversation" }
       return { ...outcome, ids, text, chat: undefined }
@@ -159,19 +168,19 @@ export class ConversationRecord<Facts> {
     }
   }
 
-  /** Keeps what was sampled from a prompt; several samples of one prompt are nodes of their own. */
+  /** Keeps a copy of what was sampled from a prompt; several samples of one prompt are nodes of their own. */
   add(prompt: PreparedPrompt<Facts>, sample: Sample<Facts>): ConversationNode<Facts> {
     const parent = prompt.outcome === "extend" ? prompt.continues : undefined
     const node: ConversationNode<Facts> = {
       index: this.#nodes.length,
       parent,
       added: prompt.outcome === "extend" ? prompt.added.ids : prompt.ids,
-      ids: sample.ids,
+      ids: [...sample.ids],
       promptLength: prompt.ids.length,
       text: prompt.text,
       answerText: this.#options.tokens.answerText(sample.ids),
       chat: prompt.chat,
-      message: sample.message,
+      message: copyJson(sample.message),
       facts: sample.facts,
       children: [],
     }
@@ -183,4 +192,9 @@ export class ConversationRecord<Facts> {
     this.#raw.add(node)
     return node
   }
+}
+
+/** The value as it was kept before, or a copy where it was another. */
+function standing<Value>(kept: Value, given: Value): Value {
+  return writtenAlike(kept, given) ? kept : copyJson(given)
 }

@@ -20,6 +20,23 @@ export function sameJson(one: unknown, other: unknown): boolean {
   return fields.size === otherFields.size && [...fields].every(([key, value]) => sameJson(value, otherFields.get(key)))
 }
 
+/** Whether templates print two JSON values alike: the order of keys and the kinds of numbers count too. */
+export function writtenAlike(one: unknown, other: unknown): boolean {
+  if (Object.is(one, other)) return true
+  if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false
+  if (one instanceof JsonFloat) return other instanceof JsonFloat && Object.is(one.value, other.value)
+  if (Array.isArray(one) || Array.isArray(other)) {
+    if (!Array.isArray(one) || !Array.isArray(other) || one.length !== other.length) return false
+    return one.every((item, index) => writtenAlike(item, other[index]))
+  }
+  if (one instanceof Map !== other instanceof Map) return false
+  return writtenAlike(entriesOf(one).flat(), entriesOf(other).flat())
+}
+
+function entriesOf(value: object): [unknown, unknown][] {
+  return value instanceof Map ? [...value] : Object.entries(value)
+}
+
 /** As with maps, which messages of a long history would be too many of. */
 function sameFields(one: object, other: object): boolean {
   let balance = 0

@@ -1,4 +1,5 @@
 import type { ConversationNode } from "../../chat/bridge/conversation-node.ts"
+import { copyJson } from "../../chat/bridge/copy-json.ts"
 import { answerPaths, trainingPaths, type TrainingPath } from "../../chat/bridge/training-paths.ts"
 import type { FinishReason, InferenceMessage, VersionSpan } from "../inference-server.ts"
 import type { AnswerSpan, SampledWith, SequenceOptions, SessionSequence } from "./session.ts"
@@ -73,5 +74,5 @@ function agreedSampling(path: readonly Node[]): SampledWith {
 /** The conversation as the client saw it, the policy's own messages as they were handed out. */
 function conversationOf(node: Node): InferenceMessage[] | undefined {
   if (node.chat === undefined || node.message === undefined) return undefined
-  return [...node.chat.entries.map(({ message, own }) => own?.message ?? message), node.message]
+  return copyJson([...node.chat.entries.map(({ message, own }) => own?.message ?? message), node.message])
 }
