@@ -128,6 +128,22 @@ describe("closing", () => {
     expect((await held).status).toBe(503)
     await closing
   })
+
+  test("ends a batch's answer and closes its connection, which the client would keep for the next call", async () => {
+    const server = await ServerUnderTest.start()
+    await server.begin()
+    await server.push(1, { ballast: 12e6 })
+    const socket = await server.connect()
+    socket.write("GET /batch HTTP/1.1\r\nHost: x\r\n\r\n")
+    await new Promise((resolve) => socket.once("readable", resolve))
+    // Far beyond the test's own time: whoever waits for it fails.
+    const closing = server.server.close({ graceMs: 1e6 })
+    let bytes = 0
+    socket.on("data", (data: Buffer) => (bytes += data.length))
+    await closing
+    expect(bytes).toBeGreaterThan(12e6)
+    socket.destroy()
+  })
 })
 
 describe("a server that can not listen", () => {

@@ -59,6 +59,7 @@ export const defaultEnvTimeout = 300
 export const defaultAckTimeout = 600
 const defaultGraceMs = 10_000
 const checkIntervalMs = 500
+const sweepIntervalMs = 20
 
 /** The server that environments push scored groups to and trainers pull exact batches from. */
 export function createTrajectoryServer(options: TrajectoryServerOptions): TrajectoryServer {
@@ -135,7 +136,10 @@ export function createTrajectoryServer(options: TrajectoryServerOptions): Trajec
       batches.close()
       gate.close()
       const impatience = setTimeout(() => app.server.closeAllConnections(), graceMs)
+      // Connections whose call ends from here on would stay open for the next one.
+      const sweep = setInterval(() => app.server.closeIdleConnections(), sweepIntervalMs)
       await app.close()
+      clearInterval(sweep)
       clearTimeout(impatience)
       await book.close()
       await live.close()
