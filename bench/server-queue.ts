@@ -1,13 +1,15 @@
 // node bench/server-queue.ts [--short] [groups …]
 //
 // Time per status poll, push and batch at several lengths of the queue, with and without minimum allocations, over
-// HTTP against a durable run in a process of its own; memory per queued group; and the time from start to the first
-// answer over 10 GB of groups (which lie in the system's temporary folder meanwhile). Group and batch size are fixed, so
-// that only the queue's length differs. With `--short` queues are shorter and smaller, and it fails on a gross loss.
+// HTTP against a durable run in a process of its own; memory per queued group and per queued byte; and the time from
+// start to the first answer over 10 GB of groups (which lie in the system's temporary folder meanwhile). Group and batch
+// size are fixed, so that only the queue's length differs. With `--short` queues are shorter and smaller, and it fails
+// on a gross loss.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
+import { measurePayloadMemory } from "./server-queue/measure-payload-memory.ts"
 import { measureStart } from "./server-queue/measure-start.ts"
 import { ServerProcess } from "./server-queue/server-process.ts"
 import { batchSize, begin, groupSize, Trainer } from "./server-queue/trainer.ts"
@@ -96,6 +98,11 @@ async function measureMode(minimum: number | null): Promise<void> {
 
 for (const [what, seconds] of await measureStart({ groups: 100_000, bytesEach: short ? 5000 : 100_000, rounds })) {
   report(`start to first answer, ${what}:`, median(seconds), 1, " s")
+}
+if (!short) {
+  const { all, more } = await measurePayloadMemory(256e6, 4e9)
+  report("resident memory per queued payload byte, with 4 GB queued:", all, 0.05, "", 3)
+  report("the same beyond the first 0.25 GB:", more, 0.05, "", 3)
 }
 await measureMode(null)
 await measureMode(0.25)
