@@ -206,6 +206,37 @@ test("unknown keys of a YAML file are refused with the nearest, or passed over w
   expect(readFileSync(join(directory, "g.jsonl"), "utf8").trim().split("\n")).toHaveLength(1)
 })
 
+test("a YAML file may take over another mapping's keys", async () => {
+  const { directory, context } = workplace()
+  const yaml = `env: &short
+  max_token_length: 20
+openai:
+  - &one
+    base_url: http://a
+    timeout: 7
+  - <<: *one
+    base_url: http://b
+`
+  writeFileSync(join(directory, "merged.yaml"), yaml)
+  const argv = [
+    "evaluate",
+    "lengths.ts",
+    "--testing",
+    "--config",
+    "merged.yaml",
+    "--env.data_dir_to_save_evals",
+    "evals",
+  ]
+  expect(await runCommand(argv, context)).toBe(0)
+  const written = readFileSync(join(directory, "evals", "evaluate_config.yaml"), "utf8")
+  expect(written.match(/base_url: http:\/\/[ab]|timeout: 7/g)).toEqual([
+    "base_url: http://a",
+    "timeout: 7",
+    "base_url: http://b",
+    "timeout: 7",
+  ])
+})
+
 test("evaluate prints a table, and with --json the content of metrics.json", async () => {
   const { context, out } = workplace()
   const argv = ["evaluate", "lengths.ts", "--testing", "--env.max_token_length", "20"]

@@ -31,7 +31,8 @@ async function readYaml(path: string): Promise<unknown> {
     throw new AtroposError("bad-option", `--config: cannot read ${path}`, { cause: error })
   }
   try {
-    return parse(text) as unknown
+    // Files of the original were read by a YAML 1.1 parser, where `<<: *other` takes over another mapping's keys.
+    return parse(text, { merge: true }) as unknown
   } catch (error) {
     throw new AtroposError("bad-option", `--config: ${path} is no YAML: ${error instanceof Error ? error.message : ""}`)
   }

@@ -98,7 +98,7 @@ test("registers under wandb_name, else the environment's name, with its weight, 
       return super.registerEnvironment(body)
     }
   })({ url: server.url })
-  const config = { inferenceWeight: 2.5, minBatchAllocation: 0.25, maxTokenLength: 99, totalSteps: -2 }
+  const config = { groupSize: 2, inferenceWeight: 2.5, minBatchAllocation: 0.25, maxTokenLength: 99, totalSteps: -2 }
   for (const wandbName of ["mine", null]) {
     const started = startServing(lengths(), { server, config: { ...config, wandbName }, listeners, client: recording })
     await started.summary
@@ -109,7 +109,7 @@ test("registers under wandb_name, else the environment's name, with its weight, 
     max_token_length: 99,
     desired_name: "mine",
     weight: 2.5,
-    group_size: 4,
+    group_size: 2,
     min_batch_allocation: 0.25,
   })
 })
