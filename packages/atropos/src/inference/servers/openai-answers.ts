@@ -92,7 +92,7 @@ function readSampled(
 }
 
 /** The id in a `"token_id:123"` spelling. */
-function spelledId(token: unknown): number | undefined {
+export function spelledId(token: unknown): number | undefined {
   const digits = typeof token === "string" ? /^token_id:(\d+)$/.exec(token)?.[1] : undefined
   return digits === undefined ? undefined : Number(digits)
 }

@@ -1,6 +1,7 @@
 import type { CompletionDelta, ToolCallDelta } from "../inference-server.ts"
 import { isObject, numberOr, textOr, type JsonObject } from "../transport/read.ts"
 import { readFinishReason } from "./finish-reason.ts"
+import { spelledId } from "./openai-answers.ts"
 
 /** The choices of a stream as they grow, in the shape of an answer that came whole. */
 interface GrowingChoice extends JsonObject {
@@ -116,17 +117,26 @@ function toDelta(
 ): CompletionDelta {
   const text = delta === undefined ? piece["text"] : delta["content"]
   const reasoning = delta?.["reasoning"] ?? delta?.["reasoning_content"]
-  const logprobs = isObject(piece["logprobs"]) ? pieceLogprobs(piece["logprobs"]) : undefined
+  const listed = isObject(piece["logprobs"]) ? piece["logprobs"] : {}
+  const logprobs = pieceLogprobs(listed)
+  const tokenIds = Array.isArray(piece["token_ids"]) ? (piece["token_ids"] as number[]) : spelledIds(listed["tokens"])
   const reason = piece["finish_reason"]
   return {
     choice,
     ...(typeof text === "string" && text !== "" ? { text } : {}),
     ...(typeof reasoning === "string" && reasoning !== "" ? { reasoning } : {}),
-    ...(Array.isArray(piece["token_ids"]) ? { tokenIds: piece["token_ids"] as number[] } : {}),
+    ...(tokenIds === undefined ? {} : { tokenIds }),
     ...(logprobs === undefined ? {} : { logprobs }),
     ...(toolCalls.length > 0 ? { toolCalls } : {}),
     ...(typeof reason === "string" ? { finishReason: readFinishReason(reason) } : {}),
   }
+}
+
+/** Ids where servers spell them in place of tokens' texts. */
+function spelledIds(tokens: unknown): number[] | undefined {
+  if (!Array.isArray(tokens)) return undefined
+  const ids = tokens.map(spelledId).filter((id) => id !== undefined)
+  return ids.length === tokens.length ? ids : undefined
 }
 
 function pieceLogprobs(logprobs: JsonObject): number[] | undefined {
