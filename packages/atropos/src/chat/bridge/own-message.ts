@@ -2,6 +2,7 @@
 import { tryParseLosslessJson } from "../lossless-json.ts"
 import { contentText, thoughtOf, type ChatMessage, type ChatToolCall } from "../messages.ts"
 import { sameJson } from "./same-json.ts"
+import { trimmed } from "./whitespace.ts"
 
 /**
  * Whether `echo` is the message that was handed out as `own`: same content but for outer white space, same calls. A
@@ -15,7 +16,9 @@ export function isEchoOf(own: ChatMessage, echo: ChatMessage): boolean {
 function sameContent(own: ChatMessage, echo: ChatMessage): boolean {
   if (own.content === echo.content) return true
   const text = contentText(own.content)
-  return text === undefined ? sameJson(own.content, echo.content) : text.trim() === contentText(echo.content)?.trim()
+  if (text === undefined) return sameJson(own.content, echo.content)
+  const echoed = contentText(echo.content)
+  return echoed !== undefined && trimmed(text) === trimmed(echoed)
 }
 
 function sameCalls(own: ChatMessage, echo: ChatMessage): boolean {
@@ -39,7 +42,7 @@ type Arguments = ChatToolCall["function"]["arguments"]
 
 /** Equal as JSON; text that is no JSON stands for itself. */
 function sameArguments(one: Arguments, other: Arguments): boolean {
-  return one === other || sameJson(argumentsValue(one), argumentsValue(other))
+  return one === other || sameJson(argumentsValue(one), argumentsValue(other), "values")
 }
 
 function argumentsValue(given: Arguments): unknown {
@@ -49,6 +52,6 @@ function argumentsValue(given: Arguments): unknown {
 }
 
 function sameThought(own: ChatMessage, echo: ChatMessage): boolean {
-  const thought = thoughtOf(echo).trim()
-  return thought === "" || thought === thoughtOf(own).trim()
+  const thought = trimmed(thoughtOf(echo))
+  return thought === "" || thought === trimmed(thoughtOf(own))
 }

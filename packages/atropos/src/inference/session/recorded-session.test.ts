@@ -93,3 +93,17 @@ describe("tools that changed", () => {
     },
   )
 })
+
+describe("white space that only Python takes for it", () => {
+  test("is trimmed by a template without a branch", async () => {
+    const trimming = createChatTemplate(tokenizer, {
+      template: `{%- for message in messages -%}{{- "<|start|>" + message.role + "\\n" + (message.content | trim) + "<|end|>\\n" -}}{%- endfor -%}{%- if add_generation_prompt -%}{{- "<|start|>assistant\\n" -}}{%- endif -%}`,
+    })
+    const { session, outcomes } = openScriptedSession({ tokenizer, template: trimming }, () => [
+      sampleOf("\u001cYes\u0085"),
+    ])
+    const { message } = await session.chat([user("q")])
+    await session.chat([user("q"), message, user("r")])
+    expect(outcomes[1]).toMatchObject({ outcome: "extend", fidelity: "whitespace" })
+  })
+})
