@@ -81,7 +81,7 @@ export class RunDatabase {
   }
 
   #apply(commit: Commit): void {
-    const { insertEvent, insertGroup, insertPayload, releaseGroup, releaseAll, beginRun } = this.#statements
+    const { insertEvent, insertGroup, insertPayload, releaseRange, releaseAll, beginRun } = this.#statements
     const totals = this.#totals
     if (commit.beginsRun === true) {
       releaseAll.run()
@@ -101,9 +101,8 @@ export class RunDatabase {
       insertPayload.run(groupId, segment)
       totals.payloadBytes += segment.length
     }
-    for (const groupId of commit.released ?? []) {
-      const row = releaseGroup.get(groupId)
-      if (row !== undefined) totals.releasedBytes += Number(row["segment_bytes"])
+    for (const [first, last] of rangesOf(commit.released ?? [])) {
+      for (const row of releaseRange.all(first, last)) totals.releasedBytes += Number(row["segment_bytes"])
     }
   }
 
@@ -122,12 +121,12 @@ export class RunDatabase {
   }
 
   #transact(work: () => void): void {
-    this.#database.exec("BEGIN IMMEDIATE")
+    this.#statements.begin.run()
     try {
       work()
       const { payloadBytes, releasedBytes, events, eventBytes, snapshotBytes } = this.#totals
       this.#statements.writeTotals.run(payloadBytes, releasedBytes, events, eventBytes, snapshotBytes)
-      this.#database.exec("COMMIT")
+      this.#statements.commit.run()
     } catch (error) {
       // SQLite has rolled back by itself after some errors, such as a full disk.
       if (this.#database.isTransaction) this.#database.exec("ROLLBACK")
@@ -158,9 +157,21 @@ export class RunDatabase {
   }
 }
 
+/** The first and last of each run of ids: the groups of a batch were mostly pushed one after another. */
+function* rangesOf(ids: readonly number[]): Generator<[first: number, last: number]> {
+  for (let index = 0; index < ids.length;) {
+    const first = ids[index] ?? 0
+    let last = first
+    for (index += 1; ids[index] === last + 1; index += 1) last += 1
+    yield [first, last]
+  }
+}
+
 type Statements = Readonly<Record<keyof typeof statements, StatementSync>>
 
 const statements = {
+  begin: "BEGIN IMMEDIATE",
+  commit: "COMMIT",
   readSnapshot: "SELECT state, crc32 FROM snapshot",
   readEvents: "SELECT event, crc32 FROM events ORDER BY position",
   readTotals: "SELECT * FROM totals",
@@ -174,7 +185,7 @@ const statements = {
   insertGroup: `INSERT OR IGNORE INTO groups (id, run, segment_bytes, segment_crc32, json_bytes, json_crc32)
                 VALUES (?, ?, ?, ?, ?, ?)`,
   insertPayload: "INSERT INTO payloads VALUES (?, ?)",
-  releaseGroup: "UPDATE groups SET released = 1 WHERE id = ? AND released = 0 RETURNING segment_bytes",
+  releaseRange: "UPDATE groups SET released = 1 WHERE id BETWEEN ? AND ? AND released = 0 RETURNING segment_bytes",
   releaseAll: "UPDATE groups SET released = 1 WHERE released = 0",
   oldestReleased: "SELECT id, segment_bytes FROM groups WHERE released = 1 ORDER BY id LIMIT ?",
   deleteGroup: "DELETE FROM groups WHERE id = ?",
