@@ -119,3 +119,18 @@ test("tool_call_format says how calls are written", async () => {
   expect(await calls({}, hermes, tokenizerWith(forgetful))).toMatchObject(found)
   expect(() => open({ toolCallFormat: "hermez" }, "")).toThrow(/takes hermes, .*received "hermez"/)
 })
+
+test("the chat template is compiled once, not for every session", async () => {
+  const tokenizer = createStubTokenizer()
+  const openSession = createSessionFactory({
+    policy: new ScriptedPolicy({ tokenizer, answer: () => "yes" }),
+    tokenizer,
+    config: environmentConfig.parse({}),
+    maxTokenLen: () => -1,
+  })
+  // From here on compiling would fail.
+  Object.defineProperty(tokenizer, "chatTemplate", { value: "{% broken" })
+  const { signal } = new AbortController()
+  const session = openSession({ agent: "policy", split: "train", signal, random: createRandom(1) })
+  expect((await session.chat([user("one?")])).text).toBe("yes")
+})

@@ -112,6 +112,8 @@ class RecordedSession implements Session {
   readonly #parser: AnswerParser
   readonly #counter = new SessionCounter()
   readonly #ended = new AbortController()
+  /** Of every call: the session's end, and what its opener may abort. */
+  readonly #signal: AbortSignal
   readonly #id: string
   readonly #template: ChatTemplate | undefined
   readonly #turnTokens: TurnTokens
@@ -122,6 +124,8 @@ class RecordedSession implements Session {
     this.#options = options
     this.exact = options.exact ?? true
     this.#id = options.id ?? randomUUID()
+    const { signal } = this.#ended
+    this.#signal = options.signal === undefined ? signal : AbortSignal.any([options.signal, signal])
     const { template, turnTokens } = readingOf(options)
     this.#template = template
     this.#turnTokens = turnTokens
@@ -205,11 +209,10 @@ class RecordedSession implements Session {
       n: call.n,
       seed: seedOf?.(call.index),
     })
-    const signals = [this.#options.signal, call.options.signal, this.#ended.signal, stopped].filter(
-      (signal) => signal !== undefined,
-    )
+    const own = [call.options.signal, stopped].filter((signal) => signal !== undefined)
+    const signal = own.length === 0 ? this.#signal : AbortSignal.any([this.#signal, ...own])
     this.#options.onPrompt?.(prompt)
-    const request = { signal: AbortSignal.any(signals), stickyKey: this.#id, ...(split === undefined ? {} : { split }) }
+    const request = { signal, stickyKey: this.#id, ...(split === undefined ? {} : { split }) }
     return { sampling, request }
   }
 
@@ -364,8 +367,9 @@ function choiceMet(
 /** How the session writes and encodes conversations: both sides have to agree on what is plain. */
 function readingOf(options: SessionOptions): { template: ChatTemplate | undefined; turnTokens: TurnTokens } {
   const { tokenizer, plainContents = false } = options
-  const own = tokenizer.chatTemplate === undefined ? undefined : createChatTemplate(tokenizer, { plainContents })
-  const template = options.template ?? own
+  const hasTemplate = tokenizer.chatTemplate !== undefined
+  // Compiling one costs more than the rest of a session: a given one saves it.
+  const template = options.template ?? (hasTemplate ? createChatTemplate(tokenizer, { plainContents }) : undefined)
   const turnTokens = options.turnTokens ?? new TurnTokens(tokenizer, { plainContents })
   const sides = [turnTokens.plainContents, ...(template === undefined ? [] : [template.plainContents ?? false])]
   if (sides.some((plain) => plain !== plainContents))
