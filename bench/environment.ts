@@ -15,7 +15,7 @@ import { ServerPool } from "../packages/atropos/src/inference/pool/server-pool.t
 import { openServer } from "../packages/atropos/src/inference/servers/open-server.ts"
 import { createStubTokenizer } from "../packages/atropos/src/inference/stub/tokenizer/stub-tokenizer.ts"
 import { silentLogger } from "../packages/atropos/src/runtime/logger.ts"
-import { median } from "./server-bytes/measure.ts"
+import { median } from "./server/bytes/measure.ts"
 import { startStubProcess } from "./pool/stub-process.ts"
 import { answerTokens, Conversation, turns } from "./environment/conversation.ts"
 

@@ -10,7 +10,7 @@ import { loadTokenizer } from "../packages/atropos/src/chat/tokenizers/load-toke
 import type { InferenceMessage } from "../packages/atropos/src/inference/inference-server.ts"
 import { toChatMessages } from "../packages/atropos/src/inference/session/chat-messages.ts"
 import { openSession } from "../packages/atropos/src/inference/session/recorded-session.ts"
-import { median } from "./server-bytes/measure.ts"
+import { median } from "./server/bytes/measure.ts"
 
 const short = process.argv.includes("--short")
 const turns = 64

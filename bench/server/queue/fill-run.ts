@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto"
 
-import { silentLogger } from "../../packages/atropos/src/runtime/logger.ts"
-import { LiveRun } from "../../packages/atropos/src/server/live/live-run.ts"
-import { openSqliteStore } from "../../packages/atropos/src/server/stores/sqlite/sqlite-store.ts"
+import { silentLogger } from "../../../packages/atropos/src/runtime/logger.ts"
+import { LiveRun } from "../../../packages/atropos/src/server/live/live-run.ts"
+import { openSqliteStore } from "../../../packages/atropos/src/server/stores/sqlite/sqlite-store.ts"
 
 /** Groups a commit: about what a busy server puts into one. */
 const groupsAtOnce = 100

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 
-const command = fileURLToPath(new URL("../../packages/atropos/bin/atropos.js", import.meta.url))
+const command = fileURLToPath(new URL("../../../packages/atropos/bin/atropos.js", import.meta.url))
 
 /** A `run-api` in a process of its own, whose time and memory can be told from ours. */
 export class ServerProcess {

@@ -1,14 +1,14 @@
 // What the bytes of a push and of a batch cost the trajectory server, each against a baseline of the same run on the
-// same payloads: `node bench/server-bytes.ts`. With `--short` it takes seconds and fails on a gross loss.
+// same payloads: `node bench/server/bytes.ts`. With `--short` it takes seconds and fails on a gross loss.
 import { gunzipSync } from "node:zlib"
-import { formatRounds, measureRounds, median, type RatioResult } from "./server-bytes/measure.ts"
-import { measureOverHttp } from "./server-bytes/over-http.ts"
-import { createPayload } from "./server-bytes/payload.ts"
-import type { Codec } from "../packages/atropos/src/server/bytes/codec.ts"
-import { prepareGroups } from "../packages/atropos/src/server/bytes/prepare-groups.ts"
-import { createJsCodec } from "../packages/atropos/src/server/bytes/scan/js-codec.ts"
-import { deflateSegment } from "../packages/atropos/src/server/bytes/segment.ts"
-import { createWasmCodec } from "../packages/atropos/src/server/bytes/wasm/wasm-codec.ts"
+import { formatRounds, measureRounds, median, type RatioResult } from "./bytes/measure.ts"
+import { measureOverHttp } from "./bytes/over-http.ts"
+import { createPayload } from "./bytes/payload.ts"
+import type { Codec } from "../../packages/atropos/src/server/bytes/codec.ts"
+import { prepareGroups } from "../../packages/atropos/src/server/bytes/prepare-groups.ts"
+import { createJsCodec } from "../../packages/atropos/src/server/bytes/scan/js-codec.ts"
+import { deflateSegment } from "../../packages/atropos/src/server/bytes/segment.ts"
+import { createWasmCodec } from "../../packages/atropos/src/server/bytes/wasm/wasm-codec.ts"
 
 const short = process.argv.includes("--short")
 const rounds = short ? 3 : 7
@@ -17,7 +17,14 @@ const limits = { inflatedBytes: 2 ** 31, nesting: 400, sequencesPerGroup: 65_536
 const ratios: RatioResult[] = []
 
 for (const spacing of ["python", "compact"] as const) measureInProcess(spacing)
-ratios.push(...(await measureOverHttp({ rounds: short ? 3 : 7, pushes: short ? 24 : 80 })))
+ratios.push(
+  ...(await measureOverHttp({
+    rounds: short ? 3 : 9,
+    pushes: short ? 24 : 80,
+    polls: short ? 100 : 1500,
+    warmUpBatches: short ? 160 : 800,
+  })),
+)
 console.log()
 for (const { name, ratio, target } of ratios) {
   console.log(`${name.padEnd(60)} ${ratio.toFixed(2)}   (target ${target}) ${ratio >= target ? "met" : "MISSED"}`)

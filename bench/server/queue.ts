@@ -1,4 +1,4 @@
-// node bench/server-queue.ts [--short] [groups …]
+// node bench/server/queue.ts [--short] [groups …]
 //
 // Time per status poll, push and batch at several lengths of the queue, with and without minimum allocations, over
 // HTTP against a durable run in a process of its own; memory per queued group and per queued byte; and the time from
@@ -9,10 +9,10 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
-import { measurePayloadMemory } from "./server-queue/measure-payload-memory.ts"
-import { measureStart } from "./server-queue/measure-start.ts"
-import { ServerProcess } from "./server-queue/server-process.ts"
-import { batchSize, begin, groupSize, Trainer } from "./server-queue/trainer.ts"
+import { measurePayloadMemory } from "./queue/measure-payload-memory.ts"
+import { measureStart } from "./queue/measure-start.ts"
+import { ServerProcess } from "./queue/server-process.ts"
+import { batchSize, begin, groupSize, Trainer } from "./queue/trainer.ts"
 
 const short = process.argv.includes("--short")
 const asked = process.argv.slice(2).filter((argument) => argument !== "--short")
