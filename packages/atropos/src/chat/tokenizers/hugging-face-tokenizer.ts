@@ -2,6 +2,7 @@ import { Tokenizer as LibraryTokenizer } from "@huggingface/tokenizers"
 
 import { AtroposError } from "../../runtime/errors.ts"
 import type { Tokenizer } from "../tokenizer.ts"
+import { byteOf, textOfBytes } from "./byte-tokens.ts"
 import {
   generationConfigSchema,
   tokenizerConfigSchema,
@@ -21,6 +22,7 @@ const specialTokenNames = [
 
 /** Decoders of these kinds treat the first token's leading space apart. */
 const startStrippingDecoder = /"type":\s*"(Strip|Metaspace|WordPiece|BPEDecoder)"/
+const byteDecoder = /"type":\s*"ByteFallback"/
 
 /** A tokenizer made of a model folder's files, by the pure-JavaScript library. */
 export class HuggingFaceTokenizer implements Tokenizer {
@@ -38,6 +40,7 @@ export class HuggingFaceTokenizer implements Tokenizer {
   readonly #addedIds: ReadonlySet<number>
   readonly #specialIds: ReadonlySet<number>
   readonly #anchor: { id: number; textLength: number } | undefined
+  readonly #fallsBackToBytes: boolean
 
   constructor(name: string, files: TokenizerFiles) {
     const json = parseFile(name, "tokenizer.json", files["tokenizer.json"], tokenizerJsonSchema)
@@ -92,7 +95,9 @@ export class HuggingFaceTokenizer implements Tokenizer {
       this.toolChatTemplate = named.get("tool_use")
     }
 
-    if (startStrippingDecoder.test(JSON.stringify(json.decoder ?? null))) {
+    const decoder = JSON.stringify(json.decoder ?? null)
+    this.#fallsBackToBytes = byteDecoder.test(decoder)
+    if (startStrippingDecoder.test(decoder)) {
       const id = this.encode("a").at(-1)
       if (id !== undefined) this.#anchor = { id, textLength: this.#decode([id]).length }
     }
@@ -113,9 +118,35 @@ export class HuggingFaceTokenizer implements Tokenizer {
   decode(ids: readonly number[]): string {
     // Models have more rows than the vocabulary has tokens; such an id has no text.
     const known = ids.filter((id) => this.idToToken(id) !== undefined)
-    if (known.length === 0) return ""
-    if (this.#anchor === undefined) return this.#decode(known)
-    return this.#decode([this.#anchor.id, ...known]).slice(this.#anchor.textLength)
+    if (!this.#fallsBackToBytes) return this.#decodeInside(known)
+    // The library replaces other runs of bytes than the reference, and loses a byte order mark.
+    let text = ""
+    for (let at = 0; at < known.length;) {
+      const from = at
+      const bytes: number[] = []
+      for (let byte = this.#byteAt(known, at); byte !== undefined; byte = this.#byteAt(known, at)) {
+        bytes.push(byte)
+        at += 1
+      }
+      if (bytes.length > 0) text += textOfBytes(bytes)
+      else {
+        while (at < known.length && this.#byteAt(known, at) === undefined) at += 1
+        text += this.#decodeInside(known.slice(from, at))
+      }
+    }
+    return text
+  }
+
+  #byteAt(ids: readonly number[], index: number): number | undefined {
+    const id = ids[index]
+    return id === undefined ? undefined : byteOf(this.idToToken(id))
+  }
+
+  /** As the ids would read after other text. */
+  #decodeInside(ids: number[]): string {
+    if (ids.length === 0) return ""
+    if (this.#anchor === undefined) return this.#decode(ids)
+    return this.#decode([this.#anchor.id, ...ids]).slice(this.#anchor.textLength)
   }
 
   #decode(ids: number[]): string {
