@@ -174,6 +174,42 @@ test("a batch that another registration took apart can not be acknowledged", asy
   expect((await second.poll()).id).not.toBe(early.id)
 })
 
+test("a group that can not be read leaves its batch for good, and what the batch was handed out for does not count", async () => {
+  const { disk, life: first } = await beginRun()
+  await first.push()
+  const early = await first.poll()
+  const [damaged = -1] = groupsOf(first, early)
+  early.delivered()
+  first.die()
+  const second = await Life.begin(disk)
+  const late = await second.poll()
+  expect(await second.desk.setAside(late, damaged)).toBe(true)
+  expect(await second.desk.acknowledge(early.id)).toBe("returned")
+  await disk.compact(takeSnapshot(second.live.run))
+  for (const life of [second, await Life.begin(disk)]) {
+    expect(life.live.run).toMatchObject({ step: 0n, damaged: [damaged] })
+    expect(life.live.run.queue.groups).toBe(1)
+    const next = await life.poll()
+    expect(groupsOf(life, next)).not.toContain(damaged)
+  }
+})
+
+test("a file of which a hundred groups in a row can not be read is damaged as a whole: no more are set aside", async () => {
+  const { life } = await beginRun()
+  for (let count = 0; count < 101; count++) await life.push()
+  const setAside = async (): Promise<boolean> => {
+    const handout = await life.poll()
+    const done = await life.desk.setAside(handout, groupsOf(life, handout)[0] ?? -1)
+    if (!done) handout.failed()
+    return done
+  }
+  for (let count = 0; count < 100; count++) expect(await setAside()).toBe(true)
+  expect(await setAside()).toBe(false)
+  const readable = await life.poll()
+  readable.delivered()
+  expect(await setAside()).toBe(true)
+})
+
 test("a snapshot of before hand-outs were counted is read", async () => {
   const disk = createMemoryStore()
   const first = await Life.begin(disk)
