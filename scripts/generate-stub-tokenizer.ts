@@ -2,6 +2,8 @@
 // node scripts/generate-stub-tokenizer.ts [--check]
 import { readFileSync, writeFileSync } from "node:fs"
 
+import { bpeTokenizerJson } from "../packages/trainer/src/policy/bpe-tokenizer-json.ts"
+
 const merges = 500
 const specialTokens = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 const target = new URL("../packages/atropos/src/inference/stub/tokenizer/tokenizer-json.ts", import.meta.url)
@@ -76,39 +78,16 @@ function train(corpus: string, characters: readonly string[]): [string, string][
 
 const characters = byteCharacters()
 const learned = train(writeCorpus(), characters)
-const tokens = [...specialTokens, ...characters, ...learned.map(([left, right]) => left + right)]
-const vocabulary = Object.fromEntries(tokens.map((token, id) => [token, id]))
+const tokens = [...characters, ...learned.map(([left, right]) => left + right)]
 const byteLevel = { type: "ByteLevel", add_prefix_space: false, trim_offsets: true, use_regex: true }
-const tokenizer = {
-  version: "1.0",
-  truncation: null,
-  padding: null,
-  added_tokens: specialTokens.map((content, id) => ({
-    id,
-    content,
-    single_word: false,
-    lstrip: false,
-    rstrip: false,
-    normalized: false,
-    special: true,
-  })),
-  normalizer: null,
-  pre_tokenizer: byteLevel,
-  post_processor: null,
+const tokenizer = bpeTokenizerJson({
+  specialTokens,
+  tokens,
+  merges: learned,
+  unknownToken: null,
+  preTokenizer: byteLevel,
   decoder: byteLevel,
-  model: {
-    type: "BPE",
-    dropout: null,
-    unk_token: null,
-    continuing_subword_prefix: null,
-    end_of_word_suffix: null,
-    fuse_unk: false,
-    byte_fallback: false,
-    ignore_merges: false,
-    vocab: vocabulary,
-    merges: learned,
-  },
-}
+})
 // As the formatter would write it.
 const literal = `'${JSON.stringify(tokenizer).replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`
 const source = `// Written by scripts/generate-stub-tokenizer.ts.
@@ -123,5 +102,5 @@ if (process.argv.includes("--check")) {
   }
 } else {
   writeFileSync(target, source)
-  console.log(`${tokens.length} tokens`)
+  console.log(`${specialTokens.length + tokens.length} tokens`)
 }

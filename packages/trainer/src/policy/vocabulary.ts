@@ -1,6 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 
+import { bpeTokenizerJson } from "./bpe-tokenizer-json.ts"
+
 /** Tokens that are no characters; their ids are the first ones, in this order. */
 export const specialTokens = ["<|pad|>", "<|unknown|>", "<|end|>", "<|system|>", "<|user|>", "<|assistant|>"] as const
 
@@ -24,37 +26,14 @@ const chatTemplate =
  * so that each character is one token) and `tokenizer_config.json` with a chat template.
  */
 export async function writeTokenizer(directory: string, characters: string): Promise<void> {
-  const tokens = [...specialTokens, ...new Set(characters)]
-  const tokenizer = {
-    version: "1.0",
-    truncation: null,
-    padding: null,
-    added_tokens: specialTokens.map((content, id) => ({
-      id,
-      content,
-      single_word: false,
-      lstrip: false,
-      rstrip: false,
-      normalized: false,
-      special: true,
-    })),
-    normalizer: null,
-    pre_tokenizer: null,
-    post_processor: null,
+  const tokenizer = bpeTokenizerJson({
+    specialTokens,
+    tokens: [...new Set(characters)],
+    merges: [],
+    unknownToken: "<|unknown|>",
+    preTokenizer: null,
     decoder: { type: "Fuse" },
-    model: {
-      type: "BPE",
-      dropout: null,
-      unk_token: "<|unknown|>",
-      continuing_subword_prefix: null,
-      end_of_word_suffix: null,
-      fuse_unk: false,
-      byte_fallback: false,
-      ignore_merges: false,
-      vocab: Object.fromEntries(tokens.map((token, id) => [token, id])),
-      merges: [],
-    },
-  }
+  })
   const configuration = {
     tokenizer_class: "PreTrainedTokenizerFast",
     clean_up_tokenization_spaces: false,
