@@ -24,7 +24,10 @@ export const serverConfig = z.object({
     .describe("evaluation requests at the same time, times the environment's weight"),
   rollingBufferLength: z.int().min(1).default(1000).describe("requests that the server's metrics look back on"),
   nKwargIsIgnored: z.boolean().default(false).describe("the server gives one answer whatever n asks for"),
-  healthCheck: z.boolean().default(true).describe("ask once a second whether the server is well"),
+  healthCheck: z
+    .boolean()
+    .default(true)
+    .describe("ask whether the server is well, every 5 s without an answer from it, every second while it is not"),
 })
 
 export type ServerConfig = z.output<typeof serverConfig>
