@@ -26,6 +26,8 @@ export class RawIndex<Facts> {
         { answer: decode(node.ids), verbatim: true },
         { answer: node.answerText, verbatim: false },
       ]) {
+        // A prompt that comes again asks for another answer, and one without the answer's end for the same to go on.
+        if (answer === "" || (!verbatim && after.length === answer.length)) continue
         if (!after.startsWith(answer)) continue
         const length = node.text.length + answer.length
         if (best === undefined || length > best.length)

@@ -1,8 +1,9 @@
 import { whitespace } from "../template/values/text.ts"
 
-// What Python takes for white space, as templates do, and what JavaScript does, as clients that trim may.
-const one = new RegExp(`[${whitespace}\\s]`)
-const run = new RegExp(`[${whitespace}\\s]+`, "g")
+/** As templates take it, which are Python's. */
+const run = new RegExp(`[${whitespace}]+`, "g")
+/** As clients that trim may take it, in Python or JavaScript. */
+const outer = new RegExp(`[${whitespace}\\s]`)
 
 export function withoutSpace(text: string): string {
   return text.replace(run, "")
@@ -17,7 +18,7 @@ export function equalButForSpace(one: string, other: string): boolean {
 export function trimmed(text: string): string {
   let start = 0
   let end = text.length
-  while (start < end && one.test(text.charAt(start))) start += 1
-  while (end > start && one.test(text.charAt(end - 1))) end -= 1
+  while (start < end && outer.test(text.charAt(start))) start += 1
+  while (end > start && outer.test(text.charAt(end - 1))) end -= 1
   return text.slice(start, end)
 }

@@ -259,6 +259,21 @@ describe("complete", () => {
     expect(sequence?.messages).toBeUndefined()
   })
 
+  test("asks for another answer where a prompt comes again after one that was only its end, or without its end", async () => {
+    const { session, asked, outcomes } = openScriptedSession({ tokenizer }, (_, call) => [
+      { ids: call === 0 ? [end] : [...tokenizer.encode(" a"), end] },
+    ])
+    for (const prompt of ["Once", "Once", "Once a", "Once a time"]) await session.complete(prompt)
+    expect(asked.slice(0, 3)).toEqual(["Once", "Once", "Once a"].map((text) => tokenizer.encode(text)))
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(["start", "branch", "branch", "extend"])
+    expect(asked[3]).toEqual([
+      ...tokenizer.encode("Once"),
+      ...tokenizer.encode(" a"),
+      end,
+      ...tokenizer.encode(" time"),
+    ])
+  })
+
   test("takes ids, and goes on from those too", async () => {
     const { session, asked } = openScriptedSession({ tokenizer }, () => [{ ids: [7, 8] }])
     await session.complete([1, 2, 3])
