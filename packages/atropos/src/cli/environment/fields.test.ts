@@ -48,7 +48,7 @@ const tests: Readonly<Record<string, [file: string, title: string]>> = {
   "env.max_num_workers": [serve, "keeps no more groups in flight than max_num_workers"],
   "env.max_num_workers_per_node": [serve, "keeps no more groups in flight than max_num_workers"],
   "env.ensure_scores_are_not_same": [serve, "drops groups of equal scores with the reason, unless told not to"],
-  "env.shutdown_grace": [serve, "when told to stop, lets running rollouts finish"],
+  "env.shutdown_grace": [serve, "what is not finished after shutdown_grace stands in the checkpoint"],
   "env.steps_per_eval": [serve, "evaluates every steps_per_eval steps"],
   "env.eval_at_start": [serve, "evaluates every steps_per_eval steps"],
   "env.eval_at_end": [serve, "evaluates every steps_per_eval steps"],

@@ -365,7 +365,7 @@ test("what is not finished after shutdown_grace stands in the checkpoint and is 
   const { listener, happened } = whenStatus(({ status, inFlight }) => status.current_step === 4 && inFlight === 2)
   const first = start(lengths({ shuffle: false }), {
     workingDirectory: directory,
-    config: { totalSteps: 20, maxNumWorkers: 2, maxBatchesOffpolicy: 1 },
+    config: { totalSteps: 20, maxNumWorkers: 2, maxBatchesOffpolicy: 1, shutdownGrace: 0.1 },
     listeners: [listener],
     answer: ({ prompt, index }) => {
       // Four batches of two groups of four; the next two groups never end.
@@ -377,8 +377,11 @@ test("what is not finished after shutdown_grace stands in the checkpoint and is 
   await server.train(4)
   await happened
   await eventually(() => hanging.size).toBe(2)
+  const stopped = performance.now()
   first.stop()
   const result = await first.summary
+  // The default would have been twenty seconds.
+  expect(performance.now() - stopped).toBeLessThan(15_000)
   expect(result.items.unfinished).toBe(2)
   const folder = join(directory, "checkpoints", "env_checkpoints", "lengths_0")
   expect(readdirSync(folder).toSorted()).toEqual(["step-2.json", "step-4.json"])
