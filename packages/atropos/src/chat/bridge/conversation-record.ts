@@ -139,6 +139,23 @@ export class ConversationRecord<Facts> {
     return this.#options.tokens.encodeAfter(undefined, text)
   }
 
+  /** What the template writes for an answer after its prompt, for one of whose tokens nothing is known. */
+  writtenAnswer({ chat, text }: PreparedPrompt<Facts>, message: ChatMessage): string | undefined {
+    const { template } = this.#options
+    if (chat === undefined || template === undefined) return undefined
+    const { given, tools, variables } = chat
+    const messages = [...given, message]
+    const whole = template.render({ messages, tools, variables, addGenerationPrompt: false, now: this.#now })
+    return whole.startsWith(text) ? whole.slice(text.length).trimEnd() : undefined
+  }
+
+  /** The tokenizer's reading of an answer in its place; one that was cut has no end of turn. */
+  readAnswer({ ids }: PreparedPrompt<Facts>, text: string, { wasCut }: { wasCut: boolean }): number[] {
+    const { tokens } = this.#options
+    const read = tokens.encodeAfter(ids.at(-1), text)
+    return wasCut && tokens.endsTurn(read.at(-1)) ? read.slice(0, -1) : read
+  }
+
   /** The prompt of a raw completion: goes on from the longest earlier text (or ids) that it begins with. */
   prepareRaw(prompt: string | readonly number[]): PreparedPrompt<Facts> {
     const { tokens } = this.#options

@@ -89,6 +89,21 @@ test("characters over several tokens are held until they are whole", () => {
   expect(pieces.at(-1)).toBe("日")
 })
 
+test("single bytes wait for the end of their run, which decoders may give up as a whole", () => {
+  const { tokenizer } = fallback
+  const decode = tokenizer.decode.bind(tokenizer)
+  // As the Rust library does: one byte too many, and none of a run is read.
+  const spy = vi.spyOn(tokenizer, "decode").mockImplementation((ids) => {
+    const text = decode(ids)
+    return text.includes("\uFFFD") ? "\uFFFD".repeat(ids.length) : text
+  })
+  const ids = tokenizer.encode("日本")
+  const growing = new GrowingText(fallback)
+  expect(ids.map((id) => growing.push([id])).join("")).toBe("")
+  expect(growing.push(tokenizer.encode("a"))).toBe("日本a")
+  spy.mockRestore()
+})
+
 test("bytes that never become characters take no time to speak of", () => {
   const { tokenizer } = byteLevel
   const [byte = -1] = tokenizer.encode("日")

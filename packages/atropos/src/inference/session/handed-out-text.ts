@@ -4,8 +4,8 @@ import type { CompletionDelta } from "../inference-server.ts"
 import { lengthBeforeStop } from "../stop-strings.ts"
 
 /**
- * The text of an answer while it arrives. Stop strings are cut away by the server, in its own text: with them only what
- * its text and the sampled tokens agree on is certain, and nothing that may yet turn out to be one.
+ * The text of an answer while it arrives. Stop strings are cut away by the server, in its own text: with them only as
+ * much as it has said is certain, and nothing that may yet turn out to be one.
  */
 export class HandedOutText {
   readonly #growing: GrowingText
@@ -14,8 +14,6 @@ export class HandedOutText {
   /** What was sampled, and what the server says, beyond what was given. */
   #sampled = ""
   #said = ""
-  /** The server spells the answer otherwise: then the sampled text counts. */
-  #differs = false
 
   constructor(growing: GrowingText, stops: readonly string[]) {
     this.#growing = growing
@@ -23,7 +21,8 @@ export class HandedOutText {
   }
 
   /** The text that has become certain. */
-  push({ tokenIds = [], text = "" }: CompletionDelta): string {
+  push({ choice, tokenIds = [], text = "" }: CompletionDelta): string {
+    if (choice !== 0) return ""
     this.#sampled += this.#growing.push(tokenIds)
     this.#said += text
     const fresh = this.#sampled.slice(0, this.#certainLength())
@@ -39,11 +38,8 @@ export class HandedOutText {
   }
 
   #certainLength(): number {
-    const { length } = this.#sampled
-    if (this.#stops.length === 0) return length
-    const both = Math.min(length, this.#said.length)
-    this.#differs ||= this.#sampled.slice(0, both) !== this.#said.slice(0, both)
-    return this.#differs ? length : Math.min(both, lengthBeforeStop(this.#sampled, this.#stops))
+    if (this.#stops.length === 0) return this.#sampled.length
+    return Math.min(this.#said.length, lengthBeforeStop(this.#sampled, this.#stops))
   }
 }
 

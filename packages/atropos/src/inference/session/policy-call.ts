@@ -1,6 +1,13 @@
 // One request to the policy: its budget, and what has to be true of the answer before it is kept.
 import { AtroposError } from "../../runtime/errors.ts"
-import type { InferenceServer, RequestOptions, SamplingOptions, TokenCompletion, Usage } from "../inference-server.ts"
+import type {
+  FinishReason,
+  InferenceServer,
+  RequestOptions,
+  SamplingOptions,
+  TokenCompletion,
+  Usage,
+} from "../inference-server.ts"
 import type { CallOptions, SampledWith } from "./session.ts"
 
 export interface PolicyCallOptions {
@@ -43,13 +50,23 @@ export async function callPolicy(
   options: RequestOptions,
 ): Promise<{ choices: TokenCompletion[]; sampledWith: SampledWith; usage: Usage }> {
   const { choices, logprobsMode, usage } = await server.completeTokens(prompt, sampling, options)
-  const wanted = sampling.n ?? 1
-  if (choices.length < wanted)
-    throw new AtroposError("inference-answer", `${server.name} gave ${choices.length} of ${wanted} choices`, {
-      retryable: true,
-    })
-  for (const choice of choices) checkSample(server.name, choice)
-  return { choices, sampledWith: { ...sampledWith(sampling), logprobsMode }, usage }
+  const asked = askedFor(server.name, choices, sampling)
+  for (const choice of asked) checkLogprobs(server.name, choice)
+  return { choices: asked, sampledWith: { ...sampledWith(sampling), logprobsMode }, usage }
+}
+
+/** As many choices as were asked for, whole ones; what a server gives beyond them nobody would see. */
+export function askedFor<Choice extends { finishReason: FinishReason }>(
+  server: string,
+  choices: readonly Choice[],
+  { n = 1 }: SamplingOptions,
+): Choice[] {
+  if (choices.length < n)
+    throw new AtroposError("inference-answer", `${server} gave ${choices.length} of ${n} choices`, { retryable: true })
+  const asked = choices.slice(0, n)
+  if (asked.some(({ finishReason }) => finishReason === "abort"))
+    throw new AtroposError("inference-aborted", `${server} aborted the answer before its end`, { retryable: true })
+  return asked
 }
 
 export function sampledWith(sampling: Partial<SamplingOptions>): SampledWith {
@@ -57,11 +74,7 @@ export function sampledWith(sampling: Partial<SamplingOptions>): SampledWith {
   return { temperature, topP, topK }
 }
 
-function checkSample(server: string, { tokenIds, logprobs, finishReason }: TokenCompletion): void {
-  if (finishReason === "abort")
-    throw new AtroposError("inference-aborted", `${server} aborted the answer after ${tokenIds.length} tokens`, {
-      retryable: true,
-    })
+function checkLogprobs(server: string, { tokenIds, logprobs }: TokenCompletion): void {
   const usable = logprobs.filter((logprob) => typeof logprob === "number" && !Number.isNaN(logprob)).length
   if (usable === tokenIds.length && logprobs.length === tokenIds.length) return
   throw new AtroposError(

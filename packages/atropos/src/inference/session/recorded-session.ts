@@ -115,7 +115,6 @@ class RecordedSession implements Session {
   /** Of every call: the session's end, and what its opener may abort. */
   readonly #signal: AbortSignal
   readonly #id: string
-  readonly #template: ChatTemplate | undefined
   readonly #turnTokens: TurnTokens
   #calls = 0
 
@@ -127,11 +126,10 @@ class RecordedSession implements Session {
     const { signal } = this.#ended
     this.#signal = options.signal === undefined ? signal : AbortSignal.any([options.signal, signal])
     const { template, turnTokens } = readingOf(options)
-    this.#template = template
     this.#turnTokens = turnTokens
-    this.#parser = options.parser ?? createAnswerParser(formatOf(this.#template))
+    this.#parser = options.parser ?? createAnswerParser(formatOf(template))
     this.#record = new ConversationRecord({
-      template: this.#template,
+      template,
       tokens: turnTokens,
       history: options.history ?? "template",
       ...(now === undefined ? {} : { now }),
@@ -229,14 +227,15 @@ class RecordedSession implements Session {
       sending.sampling,
       sending.request,
     )
-    // Nothing below waits, so that calls side by side never see half a record.
-    this.#counter.count(prompt)
-    return choices.map((choice) => {
+    const read = choices.map((choice) => {
       const { tokenIds, finishReason } = choice
       const text = this.#handedOutText(choice, call)
       const parsed = this.#parserOf(prompt)({ text, tokenIds, finishReason }, { tools: readTools(call) })
-      return this.#keep(prompt, call, { choice, text, parsed, sampledWith })
+      return { choice, text, parsed, sampledWith }
     })
+    // Nothing below waits or fails, so that nobody ever sees half a record.
+    this.#counter.count(prompt)
+    return read.map((sample) => this.#keep(prompt, call, sample))
   }
 
   #stream(options: CallOptions, prepare: (call: Call) => Prompt): AsyncIterableIterator<AnswerDelta> {
@@ -334,12 +333,13 @@ class RecordedSession implements Session {
 
   #askForText(prompt: Prompt, call: Call, sending: Sending): ReturnType<typeof callTextProvider> {
     const { tools, toolChoice } = call
-    return callTextProvider(this.#options.server, { prompt, tools, toolChoice, ...sending, template: this.#template })
+    const written = (message: ChatMessage): string | undefined => this.#record.writtenAnswer(prompt, message)
+    return callTextProvider(this.#options.server, { prompt, tools, toolChoice, ...sending, written })
   }
 
   #keepText(prompt: Prompt, call: Call, answer: TextAnswer, sampledWith: SampledWith): Answer {
     const { message, text, sampled, finishReason } = answer
-    const tokenIds = this.#options.tokenizer.encode(sampled)
+    const tokenIds = this.#record.readAnswer(prompt, sampled, { wasCut: finishReason === "length" })
     const facts = { call: call.index, logprobs: undefined, versions: [], sampledWith, finishReason, exact: false }
     const kept: ChatMessage | undefined = prompt.chat === undefined ? undefined : message
     const node = this.#record.add(prompt, { ids: tokenIds, message: kept, facts })

@@ -154,6 +154,17 @@ describe("a streamed answer", () => {
     expect(deltas.filter(({ type }) => type === "text").length).toBeGreaterThan(1)
   })
 
+  test("in gpt-oss's format comes at the end, where its content may not be the text as it stands", async () => {
+    const start = "<|channel|>analysis<|message|>hm<|end|><|start|>assistant"
+    for (const text of [
+      `${start}<|channel|>final<|message|>Yes`,
+      `${start}<|channel|>commentary to=functions.add <|constrain|>json<|message|>{"a": 1}<|call|>`,
+    ]) {
+      const sample = sampleOf(text)
+      await bothWays(sample, { cuts: [...sample.ids.keys()], format: "harmony" })
+    }
+  })
+
   test("goes on to the next turn as a whole one does", async () => {
     const { session, outcomes } = openScriptedSession({ tokenizer, parser }, () => [sampleOf("Hello")])
     const { answer, finishReason, usage } = endOf(await readAll(session.chatStream([user("Hi")])))

@@ -239,6 +239,25 @@ describe("samples", () => {
     expect(session.counts.calls).toBe(1)
   })
 
+  test("are recorded all or none, and no more than asked for", async () => {
+    let fails = true
+    const { session } = openScriptedSession(
+      {
+        tokenizer,
+        parser: ({ text, finishReason }) => {
+          if (fails && text === "b") throw new Error("not mine")
+          return { message: { role: "assistant", content: text }, finishReason }
+        },
+      },
+      () => [sampleOf("a"), sampleOf("b"), sampleOf("c")],
+    )
+    await expect(session.chatChoices([user("q")], 2)).rejects.toThrow("not mine")
+    expect([session.counts.calls, session.sequences()]).toEqual([0, []])
+    fails = false
+    expect(await session.chatChoices([user("q")], 2)).toHaveLength(2)
+    expect(session.sequences()).toHaveLength(2)
+  })
+
   test("are refused when there are fewer than asked for", async () => {
     const { session } = openScriptedSession({ tokenizer }, () => [sampleOf("a")])
     await expect(session.chatChoices([user("q")], 2)).rejects.toMatchObject({ code: "inference-answer" })
@@ -372,6 +391,60 @@ describe("a session with a provider that tells no token ids", () => {
       "<|start|>user\nHi<|end|>\n<|start|>assistant\nHello<|end|>\n<|start|>user\nGo<|end|>\n<|start|>assistant\nHello<|end|>",
     )
     expect(tokenizer.decode(sequence?.masks.filter((id) => id !== -100) ?? [])).toBe("Hello<|end|>Hello<|end|>")
+  })
+
+  test("does not train on an end of turn behind an answer that was cut, and takes no more answers than it asked for", async () => {
+    const cut = { text: "Hel", finishReason: "length" as const }
+    const session = openSession({ tokenizer, maxTokens: 9, exact: false, server: provider([cut, cut]) })
+    const { message } = await session.chat([user("Hi")])
+    await session.chat([user("Hi"), message, user("Go")])
+    const [sequence, ...others] = session.sequences()
+    expect(others).toEqual([])
+    expect(tokenizer.decode(sequence?.masks.filter((id) => id !== -100) ?? [])).toBe("HelHel")
+    expect(tokenizer.decode(sequence?.tokens ?? [])).toContain("Hel<|end|>\n<|start|>user\nGo<|end|>\n")
+  })
+
+  test("fails where the provider gave no answer, or not all of one, and has recorded nothing", async () => {
+    for (const [answers, code] of [
+      [[], "inference-answer"],
+      [[{ finishReason: "abort" }], "inference-aborted"],
+    ] as const) {
+      const session = openSession({ tokenizer, maxTokens: 9, exact: false, server: provider([...answers]) })
+      await expect(session.chat([user("Hi")])).rejects.toMatchObject({ code })
+      expect([session.counts.calls, session.sequences()]).toEqual([0, []])
+    }
+  })
+
+  test("writes its answers by the clock of the session's first call", async () => {
+    const template = createChatTemplate(tokenizer, {
+      template: `{{- strftime_now("%H:%M:%S") -}}{%- for message in messages -%}{{- "<|start|>" + message.role + "\\n" + message.content + "<|end|>\\n" -}}{%- endfor -%}{%- if add_generation_prompt -%}{{- "<|start|>assistant\\n" -}}{%- endif -%}`,
+    })
+    const server = provider([{ text: "Hello" }])
+    const now = (): Date => new Date(2026, 1, 2, 12)
+    const session = openSession({ tokenizer, template, maxTokens: 9, exact: false, server, now })
+    await session.chat([user("Hi")])
+    expect(tokenizer.decode(session.sequences()[0]?.tokens ?? [])).toMatch(/^12:00:00.*Hello<\|end\|>$/s)
+  })
+
+  test("reads its answers in their place, where vocabularies put no blank before them", async () => {
+    const metaspace = new HuggingFaceTokenizer("blanks", {
+      "tokenizer.json": JSON.stringify({
+        added_tokens: [{ id: 3, content: "<s>", special: true, normalized: false }],
+        normalizer: null,
+        pre_tokenizer: { type: "Metaspace", replacement: "▁", prepend_scheme: "first", split: false },
+        post_processor: null,
+        decoder: { type: "Metaspace", replacement: "▁", prepend_scheme: "first" },
+        model: { type: "BPE", vocab: { "▁": 0, a: 1, b: 2 }, merges: [] },
+      }),
+      "tokenizer_config.json": JSON.stringify({ eos_token: "<s>" }),
+    })
+    const template = createChatTemplate(metaspace, {
+      template: "{% for m in messages %}{{ m.content }}<s>{% endfor %}",
+    })
+    const server = provider([{ text: "ab" }])
+    const session = openSession({ tokenizer: metaspace, template, maxTokens: 9, exact: false, server })
+    await session.chat([user("b")])
+    expect(session.sequences()[0]?.tokens).toEqual(metaspace.encode("b<s>ab<s>"))
   })
 
   test("keeps the provider's calls", async () => {

@@ -1,6 +1,5 @@
 // Providers that tell no token ids: their answers are texts, which the session's tokenizer reads.
 import type { PreparedPrompt } from "../../chat/bridge/conversation-record.ts"
-import type { ChatTemplate } from "../../chat/chat-template.ts"
 import type { ChatMessage, ChatTool } from "../../chat/messages.ts"
 import { AtroposError } from "../../runtime/errors.ts"
 import type {
@@ -11,7 +10,7 @@ import type {
   SamplingOptions,
   Usage,
 } from "../inference-server.ts"
-import { sampledWith } from "./policy-call.ts"
+import { askedFor, sampledWith } from "./policy-call.ts"
 import type { SampledWith, ToolChoice } from "./session.ts"
 
 export type TextProvider = Pick<InferenceServer, "chat" | "complete" | "name">
@@ -30,12 +29,13 @@ export interface TextRequest<Facts> {
   toolChoice: ToolChoice
   sampling: SamplingOptions
   request: RequestOptions
-  template: ChatTemplate | undefined
+  /** What the chat template writes for an answer; undefined where that cannot be told. */
+  written: (message: ChatMessage) => string | undefined
 }
 
 export async function callTextProvider<Facts>(
   provider: Partial<TextProvider> & { name: string },
-  { prompt, tools, toolChoice, sampling, request, template }: TextRequest<Facts>,
+  { prompt, tools, toolChoice, sampling, request, written }: TextRequest<Facts>,
 ): Promise<{ answers: TextAnswer[]; sampledWith: SampledWith; usage: Usage }> {
   const { chat } = prompt
   if (provider.chat === undefined || provider.complete === undefined)
@@ -51,9 +51,9 @@ export async function callTextProvider<Facts>(
           },
           request,
         )
-  const answers = choices.map((choice): TextAnswer => {
+  const answers = askedFor(provider.name, choices, sampling).map((choice): TextAnswer => {
     const message = messageOf(choice)
-    const sampled = chat === undefined ? choice.text : (writtenAnswer(prompt, message, template) ?? choice.text)
+    const sampled = chat === undefined ? choice.text : (written(message) ?? choice.text)
     return { message, text: choice.text, sampled, finishReason: choice.finishReason }
   })
   return { answers, sampledWith: sampledWith(sampling), usage }
@@ -71,16 +71,4 @@ function messageOf({ text, reasoning, toolCalls }: ChatCompletion): ChatMessage 
     ...(reasoning === undefined ? {} : { reasoning_content: reasoning }),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
   }
-}
-
-/** What the template writes for the answer after its prompt; undefined where that rewrites the prompt. */
-function writtenAnswer<Facts>(
-  { chat, text }: PreparedPrompt<Facts>,
-  message: ChatMessage,
-  template: ChatTemplate | undefined,
-): string | undefined {
-  if (chat === undefined || template === undefined) return undefined
-  const { given, tools, variables } = chat
-  const whole = template.render({ messages: [...given, message], tools, variables, addGenerationPrompt: false })
-  return whole.startsWith(text) ? whole.slice(text.length).trimEnd() : undefined
 }
