@@ -140,11 +140,19 @@ const pushList = fc.array(group, { maxLength: 4 }).map((groups): Call => {
 const status = identifier.map(asCall("GET", "/status-env"))
 const disconnect = identifier.map(asCall("POST", "/disconnect-env"))
 
+/** As it is, or as an entry of what a field may hold. */
+const oddValue = fc
+  .tuple(
+    oneOf(...oddValues),
+    oneOf("V", "V", "[V]", "[[V]]", "[[1,V]]", "[[[V]]]", '{"a":V}', '[[{"role":V,"content":V}]]'),
+  )
+  .map(([value, frame]) => frame.replaceAll("V", () => value))
+
 /** One field is odd, missing, or goes by another name. */
 const fieldChange = fc.record({
   field: fc.nat(20),
   group: fc.nat(3),
-  value: fc.oneof({ weight: 5, arbitrary: oneOf(...oddValues) }, { weight: 1, arbitrary: fc.constant(null) }),
+  value: fc.oneof({ weight: 5, arbitrary: oddValue }, { weight: 1, arbitrary: fc.constant(null) }),
 })
 
 const withOddField = fc
