@@ -1,5 +1,6 @@
 // The original's managed server on scripted samples: ours records the same sequences, and the right ones where it erred.
 import { readFileSync } from "node:fs"
+import { basename } from "node:path"
 
 import { TurnTokens } from "../../packages/atropos/src/chat/bridge/turn-tokens.ts"
 import type { FinishReason, InferenceMessage } from "../../packages/atropos/src/inference/inference-server.ts"
@@ -7,6 +8,7 @@ import { createAnswerParser } from "../../packages/atropos/src/inference/session
 import { openSession } from "../../packages/atropos/src/inference/session/recorded-session.ts"
 import type { SessionSequence } from "../../packages/atropos/src/inference/session/session.ts"
 import { isAtroposError } from "../../packages/atropos/src/runtime/errors.ts"
+import { judge } from "../runner/judge.ts"
 import type { Suite } from "../runner/suite.ts"
 import { Families, type FamiliesOptions, type Family } from "./families/families.ts"
 import { differenceOfIds } from "./families/ids.ts"
@@ -44,12 +46,13 @@ export function createSuite(options: FamiliesOptions = {}): Suite {
       const families = new Families(root, options)
       for (const file of files) {
         const trace = JSON.parse(readFileSync(file, "utf8")) as Trace
-        const family = families.find(trace.family)
-        if ("missing" in family) report(trace.id, { verdict: "skipped", reason: family.missing })
-        else {
-          const difference = await play(trace, family)
-          report(trace.id, difference === undefined ? { verdict: "passed" } : { verdict: "failed", difference })
+        if (!Array.isArray(trace.calls) || !Array.isArray(trace.nodes)) {
+          report(basename(file), { verdict: "skipped", reason: "holds no trace" })
+          continue
         }
+        const family = families.find(trace.family, file)
+        if ("missing" in family) report(trace.id, { verdict: "skipped", reason: family.missing })
+        else await judge(report, trace.id, () => play(trace, family))
       }
     },
   }
@@ -80,7 +83,11 @@ async function play(trace: Trace, family: Family): Promise<string | undefined> {
     },
     tokenizer: family.tokenizer,
     template: family.template,
-    turnTokens: new TurnTokens(family.tokenizer, { stopTokenIds: family.stop, closingTokenIds: family.close }),
+    turnTokens: new TurnTokens(family.tokenizer, {
+      stopTokenIds: family.stop,
+      closingTokenIds: family.close,
+      ...(family.boundaryAnchor === undefined ? {} : { boundaryAnchor: family.boundaryAnchor }),
+    }),
     maxTokens: 1 << 20,
     parser: createAnswerParser({
       ...(trace.tool_parser === undefined ? {} : { toolCallFormat: trace.tool_parser }),

@@ -110,7 +110,7 @@ function runEngine(file: string, report: Report): void {
 function runFamily(file: string, families: Families, report: Report): void {
   for (const one of readLines(file)) {
     const id = text(one, "id") ?? "?"
-    const family = families.find(text(one, "family") ?? "")
+    const family = families.find(text(one, "family") ?? "", file)
     if ("missing" in family) {
       report(id, { verdict: "skipped", reason: family.missing })
       continue
