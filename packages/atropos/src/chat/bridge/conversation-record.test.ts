@@ -18,10 +18,10 @@ test("a turn encodes and decodes its new texts only, however long the history", 
   const sampled = [...tokenizer.encode("It is 42."), end]
   const encode = vi.spyOn(tokenizer, "encode")
   const decode = vi.spyOn(tokenizer, "decode")
-  const turns = Array.from({ length: 40 }, () => {
+  const turns = Array.from({ length: 40 }, (_, turn) => {
     encode.mockClear()
     decode.mockClear()
-    messages.push({ role: "user", content: "And then?" })
+    messages.push({ role: "user", content: `And then ${turn}?` })
     const prompt = record.prepareChat({ messages: structuredClone(messages), tools: null, variables: {} })
     record.add(prompt, { ids: sampled, message: { role: "assistant", content: "It is 42." }, facts: null })
     messages.push({ role: "assistant", content: "It is 42." })
@@ -32,10 +32,24 @@ test("a turn encodes and decodes its new texts only, however long the history", 
     }
   })
   vi.restoreAllMocks()
-  expect(turns[1]?.outcome).toBe("extend")
-  // What the template adds, and the token that it follows.
-  expect(new Set(turns[1]?.encoded)).toEqual(
-    new Set(["<|end|>\n<|start|>user\nAnd then?<|end|>\n<|start|>assistant\n", "<|end|>"]),
-  )
-  for (const turn of turns.slice(2)) expect(turn).toEqual(turns[1])
+  for (const [turn, { outcome, encoded, decoded }] of turns.entries()) {
+    // The first turn is the prompt, and the second the first that follows the closing token.
+    if (turn < 2) continue
+    expect(outcome).toBe("extend")
+    expect(encoded).toEqual([`<|end|>\n<|start|>user\nAnd then ${turn}?<|end|>\n<|start|>assistant\n`])
+    expect(decoded).toEqual(turns[1]?.decoded)
+  }
+})
+
+test("records of one session's kind share what was encoded: the rollouts of a group ask the same", () => {
+  const tokens = new TurnTokens(tokenizer)
+  const template = createChatTemplate(tokenizer)
+  const messages = [{ role: "user", content: "What is it?" }]
+  const ask = (): readonly number[] =>
+    new ConversationRecord<null>({ template, tokens }).prepareChat({ messages, tools: null, variables: {} }).ids
+  const first = ask()
+  const encode = vi.spyOn(tokenizer, "encode")
+  expect(ask()).toEqual(first)
+  expect(encode).not.toHaveBeenCalled()
+  vi.restoreAllMocks()
 })

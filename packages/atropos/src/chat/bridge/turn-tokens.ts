@@ -1,6 +1,7 @@
 import { closingTokenIds } from "../end-of-turn.ts"
 import { encodeMarked } from "../plain-contents.ts"
 import type { Tokenizer } from "../tokenizer.ts"
+import { RecentEncodings } from "./recent-encodings.ts"
 
 export interface TurnTokenOptions {
   /** Tokens that can end a sample. @default those of the model's files, and the closing ones */
@@ -25,6 +26,8 @@ export class TurnTokens {
   readonly #closingIds: ReadonlySet<number>
   readonly #anchor: string | undefined
   readonly #added: RegExp | undefined
+  readonly #recent = new RecentEncodings()
+  readonly #starts = new Map<string, readonly number[]>()
   #decodesInPieces: boolean | undefined
 
   constructor(tokenizer: Tokenizer, options: TurnTokenOptions = {}) {
@@ -106,13 +109,24 @@ export class TurnTokens {
   /** Undefined where the two texts have a token in common, as two runs of newlines may. */
   #encodeBehind(before: string | undefined, text: string): number[] | undefined {
     if (before === undefined) return undefined
-    const start = this.tokenizer.encode(before)
+    const start = this.#startOf(before)
     const whole = this.#encode(before + text)
     return start.every((id, index) => whole[index] === id) ? whole.slice(start.length) : undefined
   }
 
+  /** Of what stands before texts there are few. */
+  #startOf(before: string): readonly number[] {
+    const known = this.#starts.get(before)
+    if (known !== undefined) return known
+    const ids = this.tokenizer.encode(before)
+    this.#starts.set(before, ids)
+    return ids
+  }
+
   #encode(text: string): number[] {
-    return this.plainContents ? encodeMarked(this.tokenizer, text) : this.tokenizer.encode(text)
+    return this.#recent.idsOf(text, (unknown) =>
+      this.plainContents ? encodeMarked(this.tokenizer, unknown) : this.tokenizer.encode(unknown),
+    )
   }
 }
 

@@ -1,0 +1,28 @@
+import { expect, test } from "vitest"
+
+import { RecentEncodings } from "./recent-encodings.ts"
+
+function counting(): { encode: (text: string) => number[]; encoded: string[] } {
+  const encoded: string[] = []
+  const encode = (text: string): number[] => {
+    encoded.push(text)
+    return [...text].map((character) => character.charCodeAt(0))
+  }
+  return { encode, encoded }
+}
+
+test("a text that was encoded lately is not encoded again, and callers may change what they get", () => {
+  const { encode, encoded } = counting()
+  const recent = new RecentEncodings()
+  recent.idsOf("ab", encode)[0] = 0
+  recent.idsOf("ab", encode)[1] = 0
+  expect(recent.idsOf("ab", encode)).toEqual([97, 98])
+  expect(encoded).toEqual(["ab"])
+})
+
+test("so many characters are kept, the oldest texts go first, and one that is longer is not kept", () => {
+  const { encode, encoded } = counting()
+  const recent = new RecentEncodings(4)
+  for (const text of ["ab", "cd", "ef", "cd", "ab", "longer", "longer"]) recent.idsOf(text, encode)
+  expect(encoded).toEqual(["ab", "cd", "ef", "ab", "longer", "longer"])
+})
