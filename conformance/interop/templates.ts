@@ -7,7 +7,8 @@ import { parseLosslessJson } from "../../packages/atropos/src/chat/lossless-json
 import { compileTemplate } from "../../packages/atropos/src/chat/template/template.ts"
 import { isAtroposError } from "../../packages/atropos/src/runtime/errors.ts"
 import { constructs } from "./templates/constructs.ts"
-import { context, createRandom, RandomTemplate } from "./templates/random-template.ts"
+import { createRandom, RandomTemplate } from "./templates/random-template.ts"
+import { context } from "./templates/vocabulary.ts"
 
 const python = process.env["ATROPOS_PYTHON"] ?? "python3"
 const count = Number(process.argv[2] ?? 4000)
@@ -35,7 +36,7 @@ const short = (value: unknown): string => JSON.stringify(value).slice(0, 700)
 
 // Addresses are no part of what a template means.
 const address =
-  /<[^<>]* (?:object )?at 0x[0-9a-f]+>|<(?:generator|built-in|function|class|Macro|Cycler|LoopContext|bound|method|async|list_reverseiterator|\w*iterator)[^<>]*>/i
+  /\b\wt 0x[0-9a-f]+|<bound method |(?:<|&lt;)(?:generator|built-in|function|class|Macro|Cycler|LoopContext|bound|method|async|list_reverseiterator|\w*iterator)[^<>]*(?:>|&gt;)/i
 
 // Python folds a slice of a constant when it compiles, and then a wrong one is undefined and not an error.
 const foldedSlice = /subscriptable by a slice|slice indices must be/

@@ -1,4 +1,5 @@
 import { AtroposError } from "../../runtime/errors.ts"
+import { notEscaping } from "./interpret/escaping.ts"
 import { compileFrame } from "./interpret/statements.ts"
 import { Output, Scope, type Execute, type Frame } from "./interpret/frame.ts"
 import { TemplateReference } from "./interpret/self.ts"
@@ -32,12 +33,19 @@ export interface Template {
 export function compileTemplate(source: string): Template {
   const blocks = new Map<string, Execute>()
   const body = guarded("bad-template", () =>
-    compileFrame(parseTemplate(source), { soft: false, inLoop: false, blocks, known: new Set() }),
+    compileFrame(parseTemplate(source), {
+      soft: false,
+      escaping: notEscaping,
+      inLoop: false,
+      blocks,
+      known: new Set(),
+    }),
   )
   const write = (variables: Readonly<Record<string, TemplateInput>>, options: RenderOptions = {}): Output => {
     const runtime = {
       budget: new Budget({ ...defaultLimits, ...options.limits }),
       now: options.now ?? (() => new Date()),
+      autoescape: false,
     }
     return guarded("template-refused", () => {
       const given = new Scope()

@@ -13,6 +13,7 @@ import {
   contains,
   equals,
   floorDivision,
+  joinMarkup,
   modulo,
   multiply,
   negate,
@@ -23,13 +24,20 @@ import {
   trueDivide,
 } from "../values/operators.ts"
 import { Arguments, Dict, Tuple, Undefined, type Value } from "../values/value.ts"
+import { joinsMarkup, type Escaping } from "./escaping.ts"
 import type { Evaluate, Frame } from "./frame.ts"
 
-/**
- * `soft` code is not sure to run (a branch): there an unknown filter fails only when it is reached, elsewhere
- * the template does not compile.
- */
-export function compileExpression(node: Expression, soft: boolean): Evaluate {
+/** What the place of an expression decides when it is compiled. */
+export interface ExpressionPlace {
+  /**
+   * `soft` code is not sure to run (a branch): there an unknown filter fails only when it is reached, elsewhere the
+   * template does not compile.
+   */
+  soft: boolean
+  escaping: Escaping
+}
+
+export function compileExpression(node: Expression, place: ExpressionPlace): Evaluate {
   switch (node.kind) {
     case "constant": {
       const { value } = node
@@ -44,58 +52,58 @@ export function compileExpression(node: Expression, soft: boolean): Evaluate {
       }
     }
     case "list": {
-      const items = node.items.map((item) => compileExpression(item, soft))
+      const items = node.items.map((item) => compileExpression(item, place))
       return (frame) => items.map((item) => item(frame))
     }
     case "tuple": {
-      const items = node.items.map((item) => compileExpression(item, soft))
+      const items = node.items.map((item) => compileExpression(item, place))
       return (frame) => new Tuple(items.map((item) => item(frame)))
     }
     case "dict": {
       const entries = node.entries.map(
-        ([key, value]) => [compileExpression(key, soft), compileExpression(value, soft)] as const,
+        ([key, value]) => [compileExpression(key, place), compileExpression(value, place)] as const,
       )
       return (frame) => Dict.of(entries.map(([key, value]) => [key(frame), value(frame)] as const))
     }
     case "attribute": {
-      const of = compileExpression(node.of, soft)
+      const of = compileExpression(node.of, place)
       const { name } = node
       return (frame) => getAttribute(of(frame), name, frame.runtime)
     }
     case "item": {
-      const of = compileExpression(node.of, soft)
-      const key = compileExpression(node.key, soft)
+      const of = compileExpression(node.of, place)
+      const key = compileExpression(node.key, place)
       return (frame) => getItem(of(frame), key(frame), frame.runtime)
     }
     case "slice":
-      return compileSlice(node, soft)
+      return compileSlice(node, place)
     case "call": {
-      const callee = compileExpression(node.callee, soft)
-      const args = compileArguments(node.args, soft)
+      const callee = compileExpression(node.callee, place)
+      const args = compileArguments(node.args, place)
       return (frame) => call(callee(frame), args(frame), frame.runtime)
     }
     case "filter": {
-      const input = compileExpression(node.input, soft)
-      const apply = compileFilter(node, soft)
+      const input = compileExpression(node.input, place)
+      const apply = compileFilter(node, place)
       return (frame) => apply(input(frame), frame)
     }
     case "test":
-      return compileTest(node, soft)
+      return compileTest(node, place)
     case "unary": {
-      const operand = compileExpression(node.operand, soft)
+      const operand = compileExpression(node.operand, place)
       if (node.operator === "not") return (frame) => !isTrue(operand(frame))
       return node.operator === "-" ? (frame) => negate(operand(frame)) : (frame) => positive(operand(frame))
     }
     case "binary": {
-      const left = compileExpression(node.left, soft)
-      const right = compileExpression(node.right, soft)
+      const left = compileExpression(node.left, place)
+      const right = compileExpression(node.right, place)
       const operate = binaryOperators[node.operator]
       return (frame) => operate(left(frame), right(frame), frame.runtime)
     }
     case "and":
     case "or": {
-      const left = compileExpression(node.left, soft)
-      const right = compileExpression(node.right, soft)
+      const left = compileExpression(node.left, place)
+      const right = compileExpression(node.right, place)
       const stopsAt = node.kind === "or"
       return (frame) => {
         const value = left(frame)
@@ -103,19 +111,21 @@ export function compileExpression(node: Expression, soft: boolean): Evaluate {
       }
     }
     case "compare":
-      return compileCompare(node, soft)
+      return compileCompare(node, place)
     case "concat": {
-      const parts = node.parts.map((part) => compileExpression(part, soft))
+      const parts = node.parts.map((part) => compileExpression(part, place))
+      const join = joinsMarkup(node.parts, place.escaping) ? joinMarkup : concatenate
       return (frame) =>
-        concatenate(
+        join(
           parts.map((part) => part(frame)),
           frame.runtime,
         )
     }
     case "conditional": {
-      const test = compileExpression(node.test, soft)
-      const whenTrue = compileExpression(node.whenTrue, true)
-      const otherwise = node.otherwise === undefined ? undefined : compileExpression(node.otherwise, true)
+      const test = compileExpression(node.test, place)
+      const whenTrue = compileExpression(node.whenTrue, { ...place, soft: true })
+      const otherwise =
+        node.otherwise === undefined ? undefined : compileExpression(node.otherwise, { ...place, soft: true })
       return (frame) => {
         if (isTrue(test(frame))) return whenTrue(frame)
         return otherwise === undefined
@@ -132,19 +142,19 @@ export function call(callee: Value, args: Arguments, runtime: Runtime): Value {
   return callable.call(args, runtime)
 }
 
-function compileSlice(node: Expression & { kind: "slice" }, soft: boolean): Evaluate {
+function compileSlice(node: Expression & { kind: "slice" }, place: ExpressionPlace): Evaluate {
   const part = (bound: Expression | undefined): Evaluate =>
-    bound === undefined ? () => null : compileExpression(bound, soft)
-  const of = compileExpression(node.of, soft)
+    bound === undefined ? () => null : compileExpression(bound, place)
+  const of = compileExpression(node.of, place)
   const [start, stop, step] = [part(node.start), part(node.stop), part(node.step)]
   return (frame) => getSlice(of(frame), start(frame), stop(frame), step(frame), frame.runtime)
 }
 
-export function compileArguments(args: CallArguments, soft: boolean): (frame: Frame) => Arguments {
-  const positional = args.positional.map((value) => compileExpression(value, soft))
-  const named = args.named.map(([name, value]) => [name, compileExpression(value, soft)] as const)
-  const spread = args.spread === undefined ? undefined : compileExpression(args.spread, soft)
-  const namedSpread = args.namedSpread === undefined ? undefined : compileExpression(args.namedSpread, soft)
+export function compileArguments(args: CallArguments, place: ExpressionPlace): (frame: Frame) => Arguments {
+  const positional = args.positional.map((value) => compileExpression(value, place))
+  const named = args.named.map(([name, value]) => [name, compileExpression(value, place)] as const)
+  const spread = args.spread === undefined ? undefined : compileExpression(args.spread, place)
+  const namedSpread = args.namedSpread === undefined ? undefined : compileExpression(args.namedSpread, place)
   return (frame) => {
     const values = positional.map((value) => value(frame))
     const names = new Map<string, Value>()
@@ -175,35 +185,35 @@ export interface NamedUse {
   line: number
 }
 
-export function compileFilter(use: NamedUse, soft: boolean): (input: Value, frame: Frame) => Value {
+export function compileFilter(use: NamedUse, place: ExpressionPlace): (input: Value, frame: Frame) => Value {
   const filter = filters.get(use.name)
   if (filter === undefined) {
     const failure = (): TemplateFailure =>
       new TemplateFailure("TemplateSyntaxError", `No filter named '${use.name}'`, use.line)
-    if (!soft) throw failure()
+    if (!place.soft) throw failure()
     return () => {
       throw failure()
     }
   }
-  const args = compileArguments(use.args, soft)
+  const args = compileArguments(use.args, place)
   return (input, frame) => {
     frame.runtime.budget.spend(1)
     return filter(input, args(frame), frame.runtime)
   }
 }
 
-function compileTest(use: Expression & { kind: "test" }, soft: boolean): Evaluate {
+function compileTest(use: Expression & { kind: "test" }, place: ExpressionPlace): Evaluate {
   const test = tests.get(use.name)
   if (test === undefined) {
     const failure = (): TemplateFailure =>
       new TemplateFailure("TemplateSyntaxError", `No test named '${use.name}'`, use.line)
-    if (!soft) throw failure()
+    if (!place.soft) throw failure()
     return () => {
       throw failure()
     }
   }
-  const input = compileExpression(use.input, soft)
-  const args = compileArguments(use.args, soft)
+  const input = compileExpression(use.input, place)
+  const args = compileArguments(use.args, place)
   return (frame) => test(input(frame), args(frame), frame.runtime)
 }
 
@@ -228,11 +238,11 @@ const compareOperators: Record<CompareOperator, (left: Value, right: Value, runt
   "not in": (left, right, runtime) => !contains(right, left, runtime),
 }
 
-function compileCompare(node: Expression & { kind: "compare" }, soft: boolean): Evaluate {
-  const first = compileExpression(node.first, soft)
+function compileCompare(node: Expression & { kind: "compare" }, place: ExpressionPlace): Evaluate {
+  const first = compileExpression(node.first, place)
   const rest = node.rest.map(({ operator, operand }) => ({
     holds: compareOperators[operator],
-    operand: compileExpression(operand, soft),
+    operand: compileExpression(operand, place),
   }))
   return (frame) => {
     let left = first(frame)

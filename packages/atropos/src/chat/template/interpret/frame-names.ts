@@ -75,6 +75,9 @@ class NameCollector implements FrameNames {
         return this.#expression(node.call)
       case "filter-block":
         return this.#filters(node.filters)
+      case "autoescape":
+        this.#expression(node.setting)
+        return this.statements(node.body)
       case "text":
       case "generation":
       case "block":

@@ -23,7 +23,7 @@ export class LoopContext extends Callable {
     source: Iterator<Value>,
     depth0: number,
     runtime: Runtime,
-    recurse: ((iterable: Value, depth0: number) => string) | undefined,
+    recurse: ((iterable: Value, depth0: number) => Value) | undefined,
   ) {
     super(
       "loop",

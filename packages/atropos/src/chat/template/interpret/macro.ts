@@ -1,6 +1,7 @@
 import type { Signature, Statement } from "../language/syntax.ts"
+import type { Runtime } from "../runtime.ts"
 import { TemplateFailure, typeError } from "../values/errors.ts"
-import { Callable, Dict, Tuple, Undefined, type Arguments, type Value } from "../values/value.ts"
+import { Callable, Dict, Markup, Tuple, Undefined, type Arguments, type Value } from "../values/value.ts"
 import { capture, Scope, type Evaluate, type Execute, type Frame } from "./frame.ts"
 import { namesRead } from "./name-use.ts"
 
@@ -49,7 +50,7 @@ export class Macro extends Callable {
   readonly #parts: MacroParts
 
   constructor(parts: MacroParts, frame: Frame) {
-    super(parts.name, (args) => runMacro(parts, args, frame), "Macro")
+    super(parts.name, (args, runtime) => runMacro(parts, args, frame, runtime), "Macro")
     this.#parts = parts
   }
 
@@ -72,7 +73,9 @@ export class Macro extends Callable {
   }
 }
 
-function runMacro(parts: MacroParts, args: Arguments, definition: Frame): string {
+function runMacro(parts: MacroParts, args: Arguments, definition: Frame, runtime: Runtime): Value {
+  // The flag of the call counts, whatever the body sets.
+  const { autoescape } = runtime
   const { parameters, name } = parts
   const scope = new Scope(definition.scope)
   const named = new Map(args.named)
@@ -94,7 +97,6 @@ function runMacro(parts: MacroParts, args: Arguments, definition: Frame): string
   else if (args.positional.length > parameters.length)
     throw typeError(`macro '${name}' takes not more than ${parameters.length} argument(s)`)
 
-  const { runtime } = definition
   return runtime.budget.nested(() => {
     const frame: Frame = { ...definition, scope }
     const firstDefault = parameters.length - parts.defaults.length
@@ -106,6 +108,7 @@ function runMacro(parts: MacroParts, args: Arguments, definition: Frame): string
       else scope.values.set(parameter, new Undefined(`parameter '${parameter}' was not provided`))
     })
     const result = capture(frame, scope, parts.body)
-    return "text" in result ? result.text : ""
+    const text = "text" in result ? result.text : ""
+    return autoescape ? new Markup(text) : text
   })
 }

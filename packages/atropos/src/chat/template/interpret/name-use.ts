@@ -67,6 +67,9 @@ class NameVisitor {
       case "filter-block":
         this.statements(node.body)
         return this.#filters(node.filters)
+      case "autoescape":
+        this.#expression(node.setting)
+        return this.statements(node.body)
       case "generation":
         return this.statements(node.body)
     }

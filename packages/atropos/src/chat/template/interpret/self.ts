@@ -1,4 +1,4 @@
-import { Callable, PythonObject, type Value } from "../values/value.ts"
+import { Callable, Markup, PythonObject, type Value } from "../values/value.ts"
 import { capture, type Execute, type Frame } from "./frame.ts"
 
 /** The `self` variable: the template's blocks, to be printed again. */
@@ -20,7 +20,8 @@ export class TemplateReference extends PythonObject {
       args.positionalOnly(name, 0, 0)
       const { runtime, root } = this.#frame
       const result = runtime.budget.nested(() => capture(this.#frame, root, block))
-      return "text" in result ? result.text : ""
+      const text = "text" in result ? result.text : ""
+      return runtime.autoescape ? new Markup(text) : text
     })
   }
 }

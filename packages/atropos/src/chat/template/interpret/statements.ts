@@ -4,16 +4,25 @@ import { TemplateFailure, typeError, valueError } from "../values/errors.ts"
 import { isTrue, iterate } from "../values/iterate.ts"
 import { add } from "../values/operators.ts"
 import { toText } from "../values/show.ts"
-import { Arguments, Namespace, PythonIterator, Undefined, type Value } from "../values/value.ts"
-import { call, compileArguments, compileExpression, compileFilter } from "./expressions.ts"
+import {
+  Arguments,
+  asText,
+  Markup,
+  Namespace,
+  PythonIterator,
+  typeName,
+  Undefined,
+  type Value,
+} from "../values/value.ts"
+import { captured, escapingWith, notEscaping, printerOf } from "./escaping.ts"
+import { call, compileArguments, compileExpression, compileFilter, type ExpressionPlace } from "./expressions.ts"
 import { frameNames, targetNames } from "./frame-names.ts"
 import { capture, Scope, withScope, type Execute, type Frame, type Signal } from "./frame.ts"
 import { LoopContext } from "./loop.ts"
 import { Macro, macroParts } from "./macro.ts"
 
 /** Where in the template the code to compile stands. */
-export interface Place {
-  soft: boolean
+export interface Place extends ExpressionPlace {
   inLoop: boolean
   /** The template's blocks, found so far. */
   blocks: Map<string, Execute>
@@ -65,15 +74,16 @@ function compileStatement(node: Statement, place: Place): Execute {
       return act(({ output }) => output.write(text))
     }
     case "print": {
-      const pieces = compilePieces(node.expression, place.soft)
+      const pieces = compilePieces(node.expression, place)
+      const print = printerOf(node.expression, place.escaping)
       return act((frame) => {
-        for (const piece of pieces(frame)) frame.output.write(toText(piece, frame.runtime))
+        for (const piece of pieces(frame)) frame.output.write(print(piece, frame.runtime))
       })
     }
     case "if": {
       const inside = { ...place, soft: true }
       const branches = node.branches.map(({ test, body }) => ({
-        test: compileExpression(test, inside.soft),
+        test: compileExpression(test, inside),
         body: compileBody(body, inside),
       }))
       const otherwise = compileBody(node.otherwise, inside)
@@ -85,7 +95,7 @@ function compileStatement(node: Statement, place: Place): Execute {
     case "for":
       return compileFor(node, place)
     case "set": {
-      const value = compileExpression(node.value, place.soft)
+      const value = compileExpression(node.value, place)
       const assign = compileTarget(node.target)
       return act((frame) => assign(frame, value(frame)))
     }
@@ -96,7 +106,8 @@ function compileStatement(node: Statement, place: Place): Execute {
       return (frame) => {
         const result = capture(frame, new Scope(frame.scope), body)
         if ("signal" in result) return result.signal
-        assign(frame, apply(result.text, frame))
+        const value = apply(result.text, frame)
+        assign(frame, frame.runtime.autoescape ? new Markup(toText(value, frame.runtime)) : value)
         return undefined
       }
     }
@@ -106,12 +117,12 @@ function compileStatement(node: Statement, place: Place): Execute {
       return (frame) => {
         const result = capture(frame, new Scope(frame.scope), body)
         if ("signal" in result) return result.signal
-        frame.output.write(toText(apply(result.text, frame), frame.runtime))
+        frame.output.write(writtenText(apply(result.text, frame)))
         return undefined
       }
     }
     case "with": {
-      const values = node.values.map((value) => compileExpression(value, place.soft))
+      const values = node.values.map((value) => compileExpression(value, place))
       const targets = node.targets.map(compileTarget)
       const body = compileFrame(node.body, place, node.targets.flatMap(targetNames))
       return (frame) => {
@@ -126,14 +137,14 @@ function compileStatement(node: Statement, place: Place): Execute {
     }
     case "call-block": {
       const parts = compileMacro("caller", node, place)
-      const callee = compileExpression(node.call.callee, place.soft)
-      const args = compileArguments(node.call.args, place.soft)
+      const callee = compileExpression(node.call.callee, place)
+      const args = compileArguments(node.call.args, place)
       return (frame) => {
         const target = callee(frame)
         const { positional, named } = args(frame)
         if (named.has("caller")) throw typeError("got multiple values for keyword argument 'caller'")
         const all = new Arguments(positional, new Map([...named, ["caller", new Macro(parts, frame)]]))
-        frame.output.write(toText(call(target, all, frame.runtime), frame.runtime))
+        frame.output.write(writtenText(call(target, all, frame.runtime)))
         return undefined
       }
     }
@@ -142,10 +153,23 @@ function compileStatement(node: Statement, place: Place): Execute {
       const body = compileFrame(node.body, { ...place, inLoop: false })
       return act((frame) => body(withScope(frame, new Scope(frame.scope))))
     }
+    case "autoescape": {
+      const setting = compileExpression(node.setting, place)
+      const body = compileBody(node.body, { ...place, escaping: escapingWith(place.escaping, node.setting, setting) })
+      return (frame) => {
+        const { runtime } = frame
+        const before = runtime.autoescape
+        runtime.autoescape = isTrue(setting(frame))
+        const signal = body(frame)
+        // Python jumps over this when a loop is left from inside.
+        if (signal === undefined) runtime.autoescape = before
+        return signal
+      }
+    }
     case "block": {
       if (place.blocks.has(node.name))
         throw new TemplateFailure("TemplateSyntaxError", `block '${node.name}' defined twice`, node.line)
-      const body = compileFrame(node.body, { ...place, inLoop: false, known: new Set() })
+      const body = compileFrame(node.body, { ...place, escaping: notEscaping, inLoop: false, known: new Set() })
       const run: Execute = (frame) => {
         if (node.required) throw new TemplateFailure("TemplateError", `Required block '${node.name}' not found`)
         body(withScope(frame, new Scope(node.scoped ? frame.scope : frame.root)))
@@ -168,12 +192,12 @@ function compileStatement(node: Statement, place: Place): Execute {
 }
 
 /** What is to be printed. Texts that are added to each other are printed one by one: long ones stay what they are. */
-function compilePieces(node: Expression, soft: boolean): (frame: Frame) => readonly Value[] {
+function compilePieces(node: Expression, place: Place): (frame: Frame) => readonly Value[] {
   const added: Expression[] = []
   let first = node
   for (; first.kind === "binary" && first.operator === "+"; first = first.left) added.unshift(first.right)
-  const start = compileExpression(first, soft)
-  const operands = added.map((operand) => compileExpression(operand, soft))
+  const start = compileExpression(first, place)
+  const operands = added.map((operand) => compileExpression(operand, place))
   return (frame) => {
     let value = start(frame)
     let texts = typeof value === "string" ? [value] : undefined
@@ -190,8 +214,19 @@ function compilePieces(node: Expression, soft: boolean): (frame: Frame) => reado
 }
 
 function compileFilters(uses: readonly FilterUse[], place: Place): (text: string, frame: Frame) => Value {
-  const applied = uses.map((use) => compileFilter(use, place.soft))
-  return (text, frame) => applied.reduce<Value>((value, apply) => apply(value, frame), text)
+  const applied = uses.map((use) => compileFilter(use, place))
+  return (text, frame) =>
+    applied.reduce<Value>(
+      (value, apply) => apply(value, frame),
+      applied.length === 0 ? text : captured(text, place.escaping, frame.runtime),
+    )
+}
+
+/** What is written without being printed has to be text. */
+function writtenText(value: Value): string {
+  const text = asText(value)
+  if (text === undefined) throw typeError(`expected str instance, ${typeName(value)} found`)
+  return text
 }
 
 function compileMacro(
@@ -201,7 +236,7 @@ function compileMacro(
 ): ReturnType<typeof macroParts> {
   const given = [...node.signature.parameters, "caller", "kwargs", "varargs"]
   const body = compileFrame(node.body, { ...place, inLoop: false }, given)
-  const defaults = node.signature.defaults.map((value) => compileExpression(value, false))
+  const defaults = node.signature.defaults.map((value) => compileExpression(value, { ...place, soft: false }))
   return macroParts(name, node.signature, node.body, defaults, body, node.line)
 }
 
@@ -238,9 +273,9 @@ function compileTarget(target: Target): Assign {
 }
 
 function compileFor(node: ForStatement, place: Place): Execute {
-  const iterable = compileExpression(node.iterable, place.soft)
+  const iterable = compileExpression(node.iterable, place)
   const assign = compileTarget(node.target)
-  const filter = node.filter === undefined ? undefined : compileExpression(node.filter, false)
+  const filter = node.filter === undefined ? undefined : compileExpression(node.filter, { ...place, soft: false })
   const body = compileFrame(node.body, { ...place, inLoop: true }, [...targetNames(node.target), "loop"])
   const otherwise = compileFrame(node.otherwise, place)
 
@@ -257,10 +292,10 @@ function compileFor(node: ForStatement, place: Place): Execute {
     const counted: Value = filter === undefined ? given : new PythonIterator(passing(frame, items))
     const source = counted instanceof PythonIterator ? counted.source : items[Symbol.iterator]()
     const recurse = node.recursive
-      ? (inner: Value, depth: number): string =>
+      ? (inner: Value, depth: number): Value =>
           frame.runtime.budget.nested(() => {
             const result = capture(frame, frame.scope, (inside) => run(inside, inner, depth))
-            return "text" in result ? result.text : ""
+            return captured("text" in result ? result.text : "", place.escaping, frame.runtime)
           })
       : undefined
     const loop = new LoopContext(counted, source, depth0, frame.runtime, recurse)

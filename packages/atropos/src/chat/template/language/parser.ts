@@ -106,6 +106,12 @@ class StatementParser {
       }
       case "block":
         return [{ ...this.#block(), line }]
+      case "autoescape": {
+        const setting = this.#expressions.expression()
+        const body: Statement[] = [{ kind: "autoescape", setting, body: this.#body(["endautoescape"]), line }]
+        // It has variables of its own.
+        return [{ kind: "with", targets: [], values: [], body, line }]
+      }
       case "generation":
         return [{ kind: "generation", body: this.#body(["endgeneration"]), line }]
       case "break":
@@ -118,8 +124,6 @@ class StatementParser {
         // There is no other template to take; Python finds that out when the tag is reached.
         while (!stream.is("block_end") && !stream.is("end")) stream.next()
         return [{ kind: "unsupported", tag, line }]
-      case "autoescape":
-        throw stream.fail("the tag 'autoescape' is not supported", line)
       default:
         throw stream.fail(`Encountered unknown tag '${tag}'`, line)
     }

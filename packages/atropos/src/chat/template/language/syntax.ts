@@ -66,6 +66,7 @@ export type Statement = { line: number } & (
   | { kind: "filter-block"; filters: FilterUse[]; body: Statement[] }
   | { kind: "block"; name: string; scoped: boolean; required: boolean; body: Statement[] }
   | { kind: "generation"; body: Statement[] }
+  | { kind: "autoescape"; setting: Expression; body: Statement[] }
   | { kind: "break" | "continue" }
   | { kind: "unsupported"; tag: string }
 )

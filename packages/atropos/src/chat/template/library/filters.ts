@@ -93,16 +93,6 @@ const fileSize: Filter = (input, args) => {
   return `${fixedDigits((base * size) / base ** (found + 2), 1)} ${prefixes[found] ?? ""}`
 }
 
-/** Known to Python's engine, but random or meant for web pages: a chat template has no use for them. */
-function unsupported(name: string): [string, Filter] {
-  return [
-    name,
-    () => {
-      throw new TemplateFailure("NotSupported", `the filter '${name}' is not supported in chat templates`)
-    },
-  ]
-}
-
 export const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>([
   ...textFilters,
   ...sequenceFilters({ filter: (name) => filters.get(name), test: (name) => tests.get(name) }),
@@ -113,8 +103,13 @@ export const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>([
   ["round", round],
   ["abs", absolute],
   ["filesizeformat", fileSize],
-  unsupported("pprint"),
-  unsupported("random"),
-  unsupported("urlize"),
-  unsupported("wordwrap"),
+  [
+    "random",
+    () => {
+      throw new TemplateFailure(
+        "NotSupported",
+        "the filter 'random' is not supported: a prompt has to be the same each time",
+      )
+    },
+  ],
 ])

@@ -3,6 +3,7 @@ import { getAttribute } from "../values/attributes.ts"
 import { TemplateFailure, typeError } from "../values/errors.ts"
 import { isTrue, iterable, iterate, lengthOf, toList } from "../values/iterate.ts"
 import { add, compare, equals } from "../values/operators.ts"
+import { escaped } from "../values/markup-text.ts"
 import { toText } from "../values/show.ts"
 import { codePoints } from "../values/text.ts"
 import {
@@ -202,8 +203,9 @@ const sum: Filter = (input, args, runtime) => {
 
 const join: Filter = (input, args, runtime) => {
   const [separator = "", attribute] = args.bind("join", ["d", "attribute"])
-  const between = toText(separator, runtime)
   const getter = attributeGetter(attribute, runtime)
+  if (runtime.autoescape) return joinEscaping(toList(input, runtime).map(getter), separator, runtime)
+  const between = toText(separator, runtime)
   let text = ""
   let first = true
   for (const item of iterate(input)) {
@@ -212,6 +214,15 @@ const join: Filter = (input, args, runtime) => {
     runtime.budget.text(text.length)
   }
   return text
+}
+
+/** Where escaping is on: HTML text as soon as one part is. */
+function joinEscaping(items: readonly Value[], separator: Value, runtime: Runtime): Value {
+  const html = [separator, ...items].some((value) => value instanceof Markup)
+  const write = (value: Value): string => (html ? escaped(value, runtime) : toText(value, runtime))
+  const text = items.map(write).join(write(separator))
+  runtime.budget.text(text.length)
+  return html ? new Markup(text) : text
 }
 
 const reverse: Filter = (input, args, runtime) => {
@@ -246,6 +257,7 @@ const last: Filter = (input, args, runtime) => {
     throw typeError(`'${typeName(input)}' object is not reversible`)
   }
   const found = toList(input, runtime).at(-1)
+  if (input instanceof Markup && typeof found === "string") return new Markup(found)
   return found === undefined ? new Undefined("No last item, sequence was empty.") : found
 }
 

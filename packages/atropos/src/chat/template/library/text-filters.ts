@@ -1,14 +1,18 @@
 import type { Runtime } from "../runtime.ts"
 import { TemplateFailure, typeError, valueError } from "../values/errors.ts"
-import { isTrue, iterate, lengthOf } from "../values/iterate.ts"
+import { isTrue, iterable, iterate, lengthOf } from "../values/iterate.ts"
 import { escapeMarkup, stripTags } from "../values/markup.ts"
 import { percentFormat } from "../values/percent-format.ts"
 import { toText } from "../values/show.ts"
 import { capitalize, centerLeft, padded, replaceText } from "../values/str-methods.ts"
-import { splitLines, stripEnd, stripStart, textLength, unitOffset } from "../values/text.ts"
+import { escaped } from "../values/markup-text.ts"
+import { compareTexts, splitAtSpace, splitLines, stripEnd, stripStart, textLength, unitOffset } from "../values/text.ts"
 import { asText, Dict, Markup, Tuple, typeName, Undefined, type Value } from "../values/value.ts"
 import { integerArgument, textArgument, type Filter } from "./arguments.ts"
 import { dumpJson } from "./json-dumps.ts"
+import { prettyPrint } from "./pretty-print.ts"
+import { urlize } from "./urlize.ts"
+import { wrapLine } from "./word-wrap.ts"
 
 /** A filter that turns any value's text into another; HTML stays HTML. */
 function onText(name: string, apply: (text: string, runtime: Runtime) => string): [string, Filter] {
@@ -58,7 +62,7 @@ const indent: Filter = (input, args, runtime) => {
   return like(input, isTrue(first) ? indentation + result : result)
 }
 
-const truncate: Filter = (input, args) => {
+const truncate: Filter = (input, args, runtime) => {
   const [lengthValue, killWords = false, endValue, leewayValue] = args.bind("truncate", [
     "length",
     "killwords",
@@ -72,9 +76,9 @@ const truncate: Filter = (input, args) => {
   if ((lengthOf(input) ?? Number.POSITIVE_INFINITY) <= length + leeway) return input
   const text = neededText("truncate", input)
   const cut = text.slice(0, unitOffset(text, length - textLength(end)))
-  if (isTrue(killWords)) return cut + end
-  const space = cut.lastIndexOf(" ")
-  return (space < 0 ? cut : cut.slice(0, space)) + end
+  const space = isTrue(killWords) ? -1 : cut.lastIndexOf(" ")
+  const kept = space < 0 ? cut : cut.slice(0, space)
+  return input instanceof Markup ? new Markup(kept + escaped(endValue ?? end, runtime)) : kept + end
 }
 
 const toJson: Filter = (input, args, runtime) => {
@@ -121,8 +125,7 @@ const urlEncode: Filter = (input, args, runtime) => {
   args.bind("urlencode", [])
   const text = asText(input)
   if (text !== undefined) return quoteUrl(text, false)
-  if (!(Array.isArray(input) || input instanceof Dict || input instanceof Tuple))
-    return quoteUrl(toText(input, runtime), false)
+  if (iterable(input) === undefined) return quoteUrl(toText(input, runtime), false)
   const pairs: readonly (readonly Value[])[] =
     input instanceof Dict ? [...input.entries()] : [...iterate(input)].map((pair) => [...iterate(pair)])
   return pairs
@@ -141,18 +144,75 @@ const xmlAttributes: Filter = (input, args, runtime) => {
     if (value === null || value instanceof Undefined) continue
     const name = neededText("xmlattr", key)
     if (/[ \t\n\r\f\v/>=]/.test(name)) throw valueError("Invalid character in attribute name")
-    const text = value instanceof Markup ? value.text : escapeMarkup(toText(value, runtime))
-    parts.push(`${escapeMarkup(name)}="${text}"`)
+    parts.push(`${escaped(key, runtime)}="${escaped(value, runtime)}"`)
   }
-  const result = parts.join(" ")
-  return isTrue(autospace) && result !== "" ? ` ${result}` : result
+  const attributes = parts.join(" ")
+  const result = isTrue(autospace) && attributes !== "" ? ` ${attributes}` : attributes
+  return runtime.autoescape ? new Markup(result) : result
+}
+
+const wordWrap: Filter = (input, args, runtime) => {
+  const [width, breakLongWords = true, separator = null, breakOnHyphens = true] = args.bind("wordwrap", [
+    "width",
+    "break_long_words",
+    "wrapstring",
+    "break_on_hyphens",
+  ])
+  const options = {
+    width: typeof width === "number" ? width : integerArgument("wordwrap", width, 79),
+    isWhole: typeof width !== "number",
+    breakLongWords: isTrue(breakLongWords),
+    breakOnHyphens: isTrue(breakOnHyphens),
+  }
+  const between = separator ?? "\n"
+  const wrapString = textArgument("wordwrap", between, "")
+  const paragraphs = splitLines(neededText("wordwrap", input)).map((line) => wrapLine(line, options))
+  // An HTML separator is put between lines as HTML text: twice, as it joins lines and then paragraphs.
+  const lines = (parts: readonly string[]): string =>
+    (between instanceof Markup ? parts.map(escapeMarkup) : parts).join(wrapString)
+  const text = paragraphs.map(lines).join(wrapString)
+  runtime.budget.text(text.length)
+  return between instanceof Markup ? new Markup(text) : text
+}
+
+const urlizeFilter: Filter = (input, args, runtime) => {
+  const [limit = null, noFollow = false, target = null, rel = null, schemes = null] = args.bind("urlize", [
+    "trim_url_limit",
+    "nofollow",
+    "target",
+    "rel",
+    "extra_schemes",
+  ])
+  const relParts = new Set(splitAtSpace(textArgument("urlize", rel ?? "", "")))
+  if (isTrue(noFollow)) relParts.add("nofollow")
+  relParts.add("noopener")
+  const extraSchemes = (schemes === null ? [] : [...iterate(schemes)]).map((scheme) => {
+    const text = textArgument("urlize", scheme, "")
+    if (!/^[\p{L}\p{N}_.+-]{2,}:\/{0,2}$/u.test(text))
+      throw new TemplateFailure("TemplateError", "urlize got an extra scheme that is not a valid URI scheme prefix")
+    return text
+  })
+  const html = urlize(escaped(input, runtime), {
+    trimLimit: limit === null ? undefined : integerArgument("urlize", limit, 0),
+    rel: [...relParts].toSorted(compareTexts).join(" "),
+    target: target === null ? undefined : escaped(target, runtime),
+    extraSchemes,
+  })
+  runtime.budget.text(html.length)
+  return runtime.autoescape ? new Markup(html) : html
 }
 
 export const textFilters: readonly (readonly [string, Filter])[] = [
   onText("upper", (text) => text.toUpperCase()),
   onText("lower", (text) => text.toLowerCase()),
   onText("capitalize", capitalize),
-  onText("title", titleWords),
+  [
+    "title",
+    (input, args, runtime) => {
+      args.bind("title", [])
+      return titleWords(toText(input, runtime))
+    },
+  ],
   [
     "string",
     (input, args, runtime) => {
@@ -173,7 +233,11 @@ export const textFilters: readonly (readonly [string, Filter])[] = [
     (input, args, runtime) => {
       const [old = null, replacement = null, count] = args.bind("replace", ["old", "new", "count"], 2)
       const times = count === null ? -1 : integerArgument("replace", count, -1)
-      return replaceText(toText(input, runtime), toText(old, runtime), toText(replacement, runtime), times, runtime)
+      const isMarkup = [input, old, replacement].some((value) => value instanceof Markup)
+      if (!runtime.autoescape || !isMarkup)
+        return replaceText(toText(input, runtime), toText(old, runtime), toText(replacement, runtime), times, runtime)
+      const html = escaped(input, runtime)
+      return new Markup(replaceText(html, toText(old, runtime), escaped(replacement, runtime), times, runtime))
     },
   ],
   [
@@ -199,7 +263,7 @@ export const textFilters: readonly (readonly [string, Filter])[] = [
       if (args.positional.length > 0 && args.named.size > 0)
         throw new TemplateFailure("TemplateError", "can't handle positional and keyword arguments at the same time")
       const values = args.named.size > 0 ? Dict.of(args.named) : new Tuple(args.positional)
-      return like(input, percentFormat(toText(input, runtime), values, runtime))
+      return like(input, percentFormat(toText(input, runtime), values, runtime, input instanceof Markup))
     },
   ],
   [
@@ -211,6 +275,15 @@ export const textFilters: readonly (readonly [string, Filter])[] = [
   ],
   ["urlencode", urlEncode],
   ["xmlattr", xmlAttributes],
+  ["wordwrap", wordWrap],
+  ["urlize", urlizeFilter],
+  [
+    "pprint",
+    (input, args, runtime) => {
+      args.bind("pprint", [])
+      return prettyPrint(input, runtime)
+    },
+  ],
   ["tojson", toJson],
   ...["escape", "e"].map((name): [string, Filter] => [
     name,

@@ -9,6 +9,9 @@ import {
   unsafeDictMethods,
   unsafeListMethods,
 } from "./methods.ts"
+import { iterable, iterate } from "./iterate.ts"
+import { stripTags, unescapeMarkup } from "./markup.ts"
+import { escaped } from "./markup-text.ts"
 import { strFormat, type FieldAccess } from "./str-format.ts"
 import { textMethods } from "./str-methods.ts"
 import { codePoints } from "./text.ts"
@@ -67,13 +70,17 @@ const formatAccess: FieldAccess = {
   },
 }
 
-function textMethod(text: string, name: string): ((args: Arguments, runtime: Runtime) => Value) | undefined {
-  if (name === "format") return (args, runtime) => strFormat(text, args, undefined, formatAccess, runtime)
+function textMethod(
+  text: string,
+  name: string,
+  html: boolean,
+): ((args: Arguments, runtime: Runtime) => Value) | undefined {
+  if (name === "format") return (args, runtime) => strFormat(text, args, undefined, formatAccess, runtime, html)
   if (name === "format_map")
     return (args, runtime) => {
       const [mapping = null] = args.positionalOnly("format_map", 1, 1)
       if (!(mapping instanceof Dict)) throw typeError("format_map() takes a mapping")
-      return strFormat(text, new Arguments([]), (key) => mapping.get(key), formatAccess, runtime)
+      return strFormat(text, new Arguments([]), (key) => mapping.get(key), formatAccess, runtime, html)
     }
   const method = textMethods.get(name)
   return method === undefined ? undefined : (args, runtime) => method(text, args, runtime)
@@ -93,13 +100,7 @@ function methodOf(value: Value, name: string): Value | undefined {
   }
   const text = asText(value)
   if (text !== undefined) {
-    const method = textMethod(text, name)
-    if (method === undefined) return undefined
-    const markup = value instanceof Markup
-    return new Callable(name, (args, runtime) => {
-      const result = method(args, runtime)
-      return markup ? toMarkup(result) : result
-    })
+    return value instanceof Markup ? markupMethod(value, name) : callableOf(name, textMethod(text, name, false))
   }
   if (Array.isArray(value)) {
     if (unsafeListMethods.has(name)) return unsafe(name)
@@ -119,6 +120,61 @@ function methodOf(value: Value, name: string): Value | undefined {
   if (typeof value === "number" || asInteger(value) !== undefined) return numberAttributes(value, name)
   return undefined
 }
+
+function callableOf(
+  name: string,
+  method: ((args: Arguments, runtime: Runtime) => Value) | undefined,
+): Value | undefined {
+  return method === undefined ? undefined : new Callable(name, method)
+}
+
+/** HTML text's own methods escape the texts that they put in. */
+function markupMethod(self: Markup, name: string): Value | undefined {
+  const own = markupMethods.get(name)
+  if (own !== undefined) return new Callable(name, (args) => own(self, args))
+  const method = textMethod(self.text, name, true)
+  if (method === undefined) return undefined
+  return new Callable(name, (args, runtime) => {
+    const at = escapedArgument.get(name)
+    const given = at === undefined ? args : escapeArguments(args, at, runtime)
+    return toMarkup(method(given, runtime))
+  })
+}
+
+/** Of methods that put text in: which argument that is, "all" for elements of the first. */
+const escapedArgument = new Map<string, number | "elements">([
+  ["join", "elements"],
+  ["replace", 1],
+  ["ljust", 1],
+  ["rjust", 1],
+  ["center", 1],
+])
+
+function escapeArguments(args: Arguments, at: number | "elements", runtime: Runtime): Arguments {
+  const escape = (value: Value): Value => escaped(value, runtime)
+  const positional =
+    at === "elements"
+      ? args.positional.map((value) => (iterable(value) === undefined ? value : [...iterate(value)].map(escape)))
+      : args.positional.map((value, index) => (index === at ? escape(value) : value))
+  return new Arguments(positional, args.named)
+}
+
+const markupMethods = new Map<string, (self: Markup, args: Arguments) => Value>([
+  [
+    "unescape",
+    (self, args) => {
+      args.positionalOnly("unescape", 0, 0)
+      return unescapeMarkup(self.text)
+    },
+  ],
+  [
+    "striptags",
+    (self, args) => {
+      args.positionalOnly("striptags", 0, 0)
+      return stripTags(self.text)
+    },
+  ],
+])
 
 /** What methods of HTML text give is HTML text too. */
 function toMarkup(result: Value): Value {

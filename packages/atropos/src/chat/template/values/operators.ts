@@ -1,7 +1,7 @@
 // Python's operators on values.
 import type { Runtime } from "../runtime.ts"
 import { TemplateFailure, typeError } from "./errors.ts"
-import { escapeMarkup } from "./markup.ts"
+import { escaped } from "./markup-text.ts"
 import { iterable } from "./iterate.ts"
 import { divideIntegers, floorDivide, integerToFloat } from "./numbers.ts"
 import { percentFormat } from "./percent-format.ts"
@@ -142,9 +142,8 @@ export function add(left: Value, right: Value, runtime: Runtime): Value {
     const a = asText(left)
     const b = asText(right)
     if (a !== undefined && b !== undefined) {
-      const escape = (value: Value, text: string): string => (value instanceof Markup ? text : escapeMarkup(text))
       runtime.budget.text(a.length + b.length)
-      return new Markup(escape(left, a) + escape(right, b))
+      return new Markup(escaped(left, runtime) + escaped(right, runtime))
     }
   }
   if (Array.isArray(left) && Array.isArray(right)) {
@@ -224,7 +223,7 @@ export function floorDivision(left: Value, right: Value): Value {
 function floorDivideFloats(a: number, b: number): number {
   const remainder = floatModulo(a, b)
   const quotient = (a - remainder) / b
-  if (quotient === 0) return a < 0 !== b < 0 && a !== 0 ? -0 : 0
+  if (quotient === 0) return a / b < 0 || Object.is(a / b, -0) ? -0 : 0
   const floor = Math.floor(quotient)
   return quotient - floor > 0.5 ? floor + 1 : floor
 }
@@ -241,7 +240,7 @@ export function modulo(left: Value, right: Value, runtime: Runtime): Value {
     return arithmetic(left, right, (a, b) => a - floorDivide(a, b) * b, floatModulo)
   }
   if (typeof left === "string") return percentFormat(left, right, runtime)
-  if (left instanceof Markup) return new Markup(percentFormat(left.text, right, runtime))
+  if (left instanceof Markup) return new Markup(percentFormat(left.text, right, runtime, true))
   failIfUndefined(left, right)
   throw unsupported("%", left, right)
 }
@@ -299,6 +298,14 @@ export function concatenate(values: readonly Value[], runtime: Runtime): string 
   for (const value of values) text += toText(value, runtime)
   runtime.budget.text(text.length)
   return text
+}
+
+/** `a ~ b ~ c` where escaping is on: HTML text as soon as one part is. */
+export function joinMarkup(values: readonly Value[], runtime: Runtime): Value {
+  if (!values.some((value) => value instanceof Markup)) return concatenate(values, runtime)
+  const text = values.map((value) => escaped(value, runtime)).join("")
+  runtime.budget.text(text.length)
+  return new Markup(text)
 }
 
 export function toFloat(value: PythonNumber): number {

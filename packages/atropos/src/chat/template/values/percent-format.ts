@@ -2,14 +2,17 @@
 import type { Runtime } from "../runtime.ts"
 import { typeError, valueError } from "./errors.ts"
 import { floatDigits } from "./format-spec.ts"
-import { integerToFloat, truncateFloat } from "./numbers.ts"
+import { escapeMarkup } from "./markup.ts"
+import { escaped } from "./markup-text.ts"
+import { integerToFloat, parseFloatText, parseInteger, truncateFloat } from "./numbers.ts"
 import { escapeCode, toRepr, toText } from "./show.ts"
 import { textLength, unitOffset } from "./text.ts"
 import { asInteger, asText, Dict, Range, Tuple, typeName, Undefined, type Value } from "./value.ts"
 
 const directive = /%(?:\(([^)]*)\))?([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+)?)?[hlL]?(.)?/gsu
 
-export function percentFormat(format: string, values: Value, runtime: Runtime): string {
+/** With `html`, as HTML text does it: what comes in is escaped, and text counts as a number where one is wanted. */
+export function percentFormat(format: string, values: Value, runtime: Runtime, html = false): string {
   const items = values instanceof Tuple ? values.items : [values]
   let next = 0
   let usedMapping = false
@@ -50,7 +53,9 @@ export function percentFormat(format: string, values: Value, runtime: Runtime): 
       if (found === undefined) throw typeError("the mapping lacks a key of the format string")
       value = found
     }
-    return convert(value, code, flags, width, precision, runtime)
+    return html
+      ? convertInto(value, code, flags, width, precision, runtime)
+      : convert(value, code, flags, width, precision, runtime)
   })
   // What can be looked into by key may be left unused.
   const mapping =
@@ -122,6 +127,52 @@ function convert(
     default:
       throw valueError(`unsupported format character '${code}'`)
   }
+}
+
+/** One value for HTML text. */
+function convertInto(
+  value: Value,
+  code: string,
+  flags: ReadonlySet<string>,
+  width: number,
+  precision: number | undefined,
+  runtime: Runtime,
+): string {
+  const write = (given: Value, as: string): string => convert(given, as, flags, width, precision, runtime)
+  const text = asText(value)
+  switch (code) {
+    case "s":
+      return write(escaped(value, runtime), "s")
+    case "r":
+      return write(escapeMarkup(toRepr(value, runtime)), "s")
+    case "a":
+      return write(escapeMarkup(toRepr(value, runtime)).replace(/\P{ASCII}/gu, escapeCode), "s")
+    case "d":
+    case "i":
+    case "u":
+      if (text === undefined) return write(value, code)
+      return write(neededNumber(parseInteger(text)), code)
+    case "e":
+    case "E":
+    case "f":
+    case "F":
+    case "g":
+    case "G":
+      if (text === undefined) return write(value, code)
+      return write(neededNumber(parseFloatText(text)), code)
+    case "x":
+    case "X":
+    case "o":
+    case "c":
+      throw typeError(`%${code} format: an integer is required`)
+    default:
+      return write(value, code)
+  }
+}
+
+function neededNumber(value: bigint | number | undefined): bigint | number {
+  if (value === undefined) throw valueError("invalid literal for a number")
+  return value
 }
 
 function asciiRepr(value: Value, runtime: Runtime): string {

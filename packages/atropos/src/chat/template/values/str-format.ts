@@ -2,8 +2,9 @@
 import type { Runtime } from "../runtime.ts"
 import { TemplateFailure, valueError } from "./errors.ts"
 import { formatValue } from "./format-spec.ts"
+import { escapeMarkup } from "./markup.ts"
 import { escapeCode, toRepr, toText } from "./show.ts"
-import type { Arguments, Value } from "./value.ts"
+import { Markup, type Arguments, type Value } from "./value.ts"
 
 /** How a field's `.name` and `[key]` parts are looked up; both raise as Python's own do. */
 export interface FieldAccess {
@@ -17,10 +18,17 @@ export function strFormat(
   mapping: ((name: string) => Value | undefined) | undefined,
   access: FieldAccess,
   runtime: Runtime,
+  /** The format is HTML text: values are escaped, and HTML text among them takes no specification. */
+  html = false,
 ): string {
   let automatic = 0
-  const lookUp = (name: string): Value => {
+  let isManual = false
+  const lookUp = (name: string, isWhole: boolean): Value => {
     if (name === "" || /^\d+$/.test(name)) {
+      // Python counts only fields that are a number and nothing else.
+      if (name === "" ? isManual : isWhole && automatic > 0)
+        throw valueError("cannot switch between manual field specification and automatic field numbering")
+      if (name !== "" && isWhole) isManual = true
       const index = name === "" ? automatic++ : Number(name)
       const value = args.positional[index]
       if (value === undefined)
@@ -31,13 +39,14 @@ export function strFormat(
     if (value === undefined) throw new TemplateFailure("KeyError", "a field of the format string was not given")
     return value
   }
-  return expand(format, { lookUp, access, runtime }, 2)
+  return expand(format, { lookUp, access, runtime, html }, 2)
 }
 
 interface Fields {
-  lookUp: (name: string) => Value
+  lookUp: (name: string, isWhole: boolean) => Value
   access: FieldAccess
   runtime: Runtime
+  html: boolean
 }
 
 function expand(format: string, fields: Fields, depth: number): string {
@@ -85,7 +94,7 @@ function field(source: string, fields: Fields, depth: number): string {
   const match = /^([^!:[.]*)((?:\.[^.[!:]+|\[[^\]]*\])*)(?:!(.))?(?::(.*))?$/su.exec(source)
   if (match === null) throw valueError("invalid field in a format string")
   const [, name = "", path = "", conversion, spec = ""] = match
-  let value = lookUp(name)
+  let value = lookUp(name, path === "")
   for (const step of path.matchAll(/\.([^.[]+)|\[([^\]]*)\]/gsu)) {
     const [, attribute, key = ""] = step
     value =
@@ -97,5 +106,9 @@ function field(source: string, fields: Fields, depth: number): string {
   else if (conversion === "r") value = toRepr(value, runtime)
   else if (conversion === "a") value = toRepr(value, runtime).replace(/\P{ASCII}/gu, escapeCode)
   else if (conversion !== undefined) throw valueError("Unknown conversion specifier")
-  return formatValue(value, expand(spec, fields, depth - 1), runtime)
+  const specification = expand(spec, fields, depth - 1)
+  if (!fields.html) return formatValue(value, specification, runtime)
+  if (!(value instanceof Markup)) return escapeMarkup(formatValue(value, specification, runtime))
+  if (specification !== "") throw valueError("Unsupported format specification for Markup.")
+  return value.text
 }
