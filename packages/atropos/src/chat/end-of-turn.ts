@@ -5,6 +5,8 @@ const turnEnds = [
   "<|im_end|>",
   "<|eot_id|>",
   "<|eom_id|>",
+  "<|eot|>",
+  "<|eom|>",
   "<|end_of_text|>",
   "<|endoftext|>",
   "<end_of_turn>",
@@ -17,6 +19,8 @@ const turnEnds = [
   "<｜end▁of▁sentence｜>",
   "[e~[",
   "<|END_OF_TURN_TOKEN|>",
+  "<end_of_utterance>",
+  "[|endofturn|]",
 ]
 /**
  * Ids of the tokens that only end a turn in this vocabulary: its end token, known ones, and stop tokens that the

@@ -39,3 +39,10 @@ describe("what is encoded after a token", () => {
     expect(new TurnTokens(tokenizer).encodeAfter(two, "\nb")).toEqual(tokenizer.encode("\nb"))
   })
 })
+
+test("a token that ends a message of Llama 4 ends a turn, though its template writes it too", () => {
+  const tokenizer = vocabulary({ "<|eom|>": { special: true }, "<|eot|>": { special: true } })
+  const tokens = new TurnTokens(tokenizer)
+  for (const token of ["<|eom|>", "<|eot|>", "<|end|>"]) expect(tokens.endsTurn(tokenizer.tokenToId(token))).toBe(true)
+  expect(tokens.endsTurn(tokenizer.tokenToId("<|user|>"))).toBe(false)
+})
