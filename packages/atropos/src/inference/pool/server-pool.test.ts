@@ -1,3 +1,4 @@
+import { createServer as createHttpServer } from "node:http"
 import { createServer } from "node:net"
 import type { AddressInfo } from "node:net"
 import { afterEach, describe, expect, test, vi } from "vitest"
@@ -159,6 +160,35 @@ describe("a request that fails", () => {
     await expect(answer).rejects.toThrow(/broke off/)
     expect(pieces).toHaveLength(3)
     expect(asked(stub)).toHaveLength(1)
+  })
+
+  test("after a piece with nothing in it is repeated", async () => {
+    const piece = (delta: object, reason: string | null): string =>
+      `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: reason }] })}\n\n`
+    let requests = 0
+    const provider = createHttpServer((_request, response) => {
+      requests += 1
+      response.writeHead(200, { "content-type": "text/event-stream" })
+      const opening = piece({ role: "assistant", content: "" }, null)
+      if (requests === 1) response.write(opening, () => response.destroy())
+      else response.end(`${opening}${piece({ content: "Hi" }, "stop")}data: [DONE]\n\n`)
+    })
+    await new Promise<void>((resolve) => provider.listen(0, "127.0.0.1", resolve))
+    opened.push({
+      close: () =>
+        new Promise((resolve) => {
+          provider.close(() => resolve())
+          provider.closeAllConnections()
+        }),
+    })
+    const { port } = provider.address() as AddressInfo
+    const server = openServer("openai", { baseUrl: `http://127.0.0.1:${port}/v1`, model: "m" })
+    const pool = new ServerPool([{ server }], { ...quick, healthChecks: false })
+    opened.push(pool)
+    const pieces: CompletionDelta[] = []
+    await pool.chat({ messages: [{ role: "user", content: "q" }] }, { onDelta: (delta) => pieces.push(delta) })
+    expect(requests).toBe(2)
+    expect(pieces).toEqual([{ choice: 0, text: "Hi", finishReason: "stop" }])
   })
 
   test("because answers are aborted over and over says that there is no sample", async () => {

@@ -206,6 +206,8 @@ export class ServerPool implements InferenceServer {
         ? {}
         : {
             onDelta: (delta: CompletionDelta) => {
+              // Providers begin with a piece that has nothing in it, long before the first token.
+              if (isEmpty(delta)) return
               passedOn = true
               onDelta(delta)
             },
@@ -277,6 +279,10 @@ export class ServerPool implements InferenceServer {
       })
     }
   }
+}
+
+function isEmpty({ choice: _choice, ...pieces }: CompletionDelta): boolean {
+  return Object.values(pieces).every((piece) => piece.length === 0)
 }
 
 function notSampled({ server }: PooledServer, choice: { finishReason: FinishReason } | undefined): AtroposError {
