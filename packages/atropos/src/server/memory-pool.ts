@@ -1,4 +1,11 @@
 const smallest = 4 * 1024
+
+/**
+ * All that a store's cache gives back when it begins anew, and some bodies: what is let go of while the server is busy
+ * stays resident until V8, which does not count it, collects garbage for other reasons.
+ */
+const defaultIdleBytes = 96 * 1024 * 1024
+
 /** Larger buffers are not kept. */
 export const largestPooled: number = 16 * 1024 * 1024
 
@@ -12,7 +19,7 @@ export class MemoryPool {
   readonly #maxIdleBytes: number
   #idleBytes = 0
 
-  constructor(maxIdleBytes: number = 64 * 1024 * 1024) {
+  constructor(maxIdleBytes: number = defaultIdleBytes) {
     this.#maxIdleBytes = maxIdleBytes
   }
 
