@@ -1,5 +1,5 @@
 // The examples of docs/environments.md do what the page says.
-import { openTrial, type ScriptedCall } from "atropos-rl/testing"
+import { checkEnvironment, openTrial, type ScriptedCall } from "atropos-rl/testing"
 import { expect, test } from "vitest"
 
 import haggle from "./agents.ts"
@@ -108,4 +108,9 @@ test("step advantages: each answer's tokens carry its own credit", async () => {
   expect(credits?.[0]).toBe(1)
   expect(credits?.at(-1)).toBe(1)
   expect(sequence?.advantages?.[0]).toBe(0)
+})
+
+test("tools: a gold answer for each turn lets check try the whole rollout", async () => {
+  const results = await checkEnvironment(fruitPrices)
+  expect(results.filter(({ status }) => status !== "passed")).toEqual([])
 })

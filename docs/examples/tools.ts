@@ -46,4 +46,10 @@ export default defineEnvironment({
     }
     return { score: -0.1 * mistakes, end: "turn-limit" }
   },
+  // What a perfect policy says in each turn: its calls one by one, then the sum. For `atropos check` and `--testing`.
+  gold: ({ order, total }, { turn }) => {
+    const fruit = order[turn]
+    if (fruit === undefined) return String(total)
+    return `<tool_call>\n${JSON.stringify({ name: "price_of", arguments: { fruit } })}\n</tool_call>`
+  },
 })
