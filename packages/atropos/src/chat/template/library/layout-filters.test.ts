@@ -61,6 +61,15 @@ describe("urlize", () => {
   })
 })
 
+test.each([
+  "{{ ('a@' * 1000000) | urlize }}",
+  "{{ ('a' * 3000000) | wordwrap(1) }}",
+  "{{ ('(' * 1000000) | urlize }}",
+  "{% set ns = namespace(v=[1]) %}{% for i in range(300) %}{% set ns.v = [ns.v] %}{% endfor %}{{ ns.v | pprint }}",
+])("a text that would take too long is refused at once: %s", (template) => {
+  expect(() => render(template)).toThrow(expect.objectContaining({ code: "template-refused" }))
+})
+
 test.each(["{{ [1] | random }}", "{{ lipsum() }}"])("what is random is refused: %s", (template) => {
   expect(() => render(template)).toThrow(
     expect.objectContaining({ message: expect.stringContaining("a prompt has to be the same each time") }),

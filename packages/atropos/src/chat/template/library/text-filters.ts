@@ -166,7 +166,7 @@ const wordWrap: Filter = (input, args, runtime) => {
   }
   const between = separator ?? "\n"
   const wrapString = textArgument("wordwrap", between, "")
-  const paragraphs = splitLines(neededText("wordwrap", input)).map((line) => wrapLine(line, options))
+  const paragraphs = splitLines(neededText("wordwrap", input)).map((line) => wrapLine(line, options, runtime.budget))
   // An HTML separator is put between lines as HTML text: twice, as it joins lines and then paragraphs.
   const lines = (parts: readonly string[]): string =>
     (between instanceof Markup ? parts.map(escapeMarkup) : parts).join(wrapString)

@@ -1,4 +1,5 @@
 // Links of the addresses in a text, as Jinja's filter urlize finds them.
+import { TemplateFailure } from "../values/errors.ts"
 import { escapeMarkup } from "../values/markup.ts"
 import { textLength, unitOffset, whitespace } from "../values/text.ts"
 
@@ -31,11 +32,16 @@ const brackets = [
   ["&lt;", "&gt;"],
 ] as const
 
+/** Longer ones would take a time that grows with the square of their length. */
+const longestAddress = 10_000
+
 /** `html` is escaped text. */
 export function urlize(html: string, options: UrlizeOptions): string {
   return html
     .split(spaces)
     .map((part) => {
+      if (part.length > longestAddress)
+        throw new TemplateFailure("LimitError", `urlize was given a word of more than ${longestAddress} characters`)
       const head = before.exec(part)?.[0] ?? ""
       const rest = part.slice(head.length)
       const tail = behind.exec(rest)?.[0] ?? ""

@@ -1,4 +1,5 @@
 // Python's textwrap, as the filter wordwrap calls it: white space stays what it is, but for that at line ends.
+import type { Budget } from "../values/budget.ts"
 import { typeError, valueError } from "../values/errors.ts"
 import { textLength, unitOffset } from "../values/text.ts"
 
@@ -25,13 +26,15 @@ const spaceOrWord = new RegExp(`[${blank}]+|[^${blank}]+`, "g")
 const onlyBlank = /^\s*$/
 
 /** The lines of one paragraph, none longer than `width` unless a word is. */
-export function wrapLine(text: string, options: WrapOptions): string[] {
+export function wrapLine(text: string, options: WrapOptions, budget: Budget): string[] {
   const { width } = options
   if (width <= 0) throw valueError(`invalid width ${width} (must be > 0)`)
   const chunks = (text.match(options.breakOnHyphens ? piece : spaceOrWord) ?? []).toReversed()
   const lines: string[] = []
   while (chunks.length > 0) {
     if (lines.length > 0 && onlyBlank.test(chunks.at(-1) ?? "")) chunks.pop()
+    // A long word is looked at whole for every line that it fills.
+    budget.text(chunks.at(-1)?.length ?? 0)
     const line: string[] = []
     let length = 0
     for (let next = chunks.at(-1); next !== undefined; next = chunks.at(-1)) {
