@@ -24,6 +24,9 @@ test.each([
   ["of functions with parameters in tags", "<tool_call>\n<function=f>\n<parameter=p>", "qwen3_coder"],
   ["of JSON lines between tags", "<tool_calls>\n{...}\n</tool_calls><end_of_sentence>", undefined],
   ["with a marker before every tag", "]<]minimax[>[<tool_call>]<]minimax[>[<invoke name=", undefined],
+  ["that tells Llama 4 to write Python", "<|header_start|>system [func_name1(a=1)]", "llama4_pythonic"],
+  ["that tells another model to write Python", '<|start_header_id|> "parameters" [func_name1(a=1)]', "pythonic"],
+  ["of LFM 2", "<|tool_call_start|>[f(a=1)]<|tool_call_end|>", "pythonic"],
   ["of Llama 4 with JSON calls", '<|python_start|>{"name": f, "parameters": p}', "llama3_json"],
   ["of Llama 4 with Python calls", "<|python_start|>[f(a=1)]<|python_end|>", "llama4_pythonic"],
 ])("a template %s shows its own format, or none", (_, source, format) => {

@@ -172,6 +172,17 @@ describe("tool-call parsers", () => {
     },
   )
 
+  it.each([
+    ["pythonic", "<|tool_call_start|>"],
+    ["llama4_pythonic", "<|python_start|>"],
+  ])("%s: keeps the token that opens a list out of the content, in pieces too", (format, token) => {
+    const text = `Look: ${token}[f(a='x')]`
+    const expected = { content: "Look:", calls: [{ name: "f", arguments: '{"a": "x"}' }] }
+    expect(parseToolCalls(format, text)).toEqual(expected)
+    expect(parseInPieces(format, text.split(""))).toEqual(expected)
+    expect(parseToolCalls(format, `${token} none`)).toEqual({ content: `${token} none`, calls: [] })
+  })
+
   it("takes time in proportion to a hostile text's length", () => {
     const deep = `<tool_call>{"name": "f", "arguments": ${"[".repeat(100_000)}`
     expect(parseToolCalls("hermes", deep).calls).toEqual([])

@@ -10,29 +10,26 @@ function matchList(text: string, at: number, open: number): Match {
 
 const writeList = (calls: readonly ToolCall[]): string => `[${calls.map(writePythonCall).join(", ")}]`
 
-/** `[name(key="value"), …]` */
-export const pythonic: ToolCallFormat = {
-  name: "pythonic",
-  markers: ["["],
-  closers: "]",
-  match: (text, at) => matchList(text, at, at),
-  write: writeList,
+/** `[name(key="value"), …]`, perhaps after a token that opens it. */
+function pythonicFormat(name: string, start: string): ToolCallFormat {
+  return {
+    name,
+    markers: [start, "["],
+    closers: "]",
+    match(text, at) {
+      if (!text.startsWith(start, at)) return matchList(text, at, at)
+      const open = skipSpace(text, at + start.length)
+      if (open === text.length) return "partial"
+      return text[open] === "[" ? matchList(text, at, open) : { resume: at + start.length }
+    },
+    write: writeList,
+  }
 }
 
-/** The same, perhaps between `<|python_start|>` and `<|python_end|>`. */
-export const llama4Pythonic: ToolCallFormat = {
-  name: "llama4_pythonic",
-  markers: ["<|python_start|>", "["],
-  closers: "]",
-  match(text, at) {
-    const start = "<|python_start|>"
-    if (!text.startsWith(start, at)) return matchList(text, at, at)
-    const open = skipSpace(text, at + start.length)
-    if (open === text.length) return "partial"
-    return text[open] === "[" ? matchList(text, at, open) : { resume: at + start.length }
-  },
-  write: writeList,
-}
+/** The token is LFM 2's. */
+export const pythonic = pythonicFormat("pythonic", "<|tool_call_start|>")
+
+export const llama4Pythonic = pythonicFormat("llama4_pythonic", "<|python_start|>")
 
 /** One call a line between `<function_calls>` tags; the end tag closes the list. */
 export const olmo3: ToolCallFormat = {
