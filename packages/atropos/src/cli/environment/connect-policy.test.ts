@@ -114,6 +114,12 @@ test("env.tokenizer_name is the policy's tokenizer; openai.tokenizer_name one se
   await connect([...missing, directory])
 })
 
+test("a tokenizer that is not there is said with the flag that names another", async () => {
+  await expect(connect(["--env.tokenizer_name", "/nowhere"])).rejects.toThrow(
+    /no directory \/nowhere.*--env\.tokenizer_name.*--testing/,
+  )
+})
+
 test("timeout bounds a request", async () => {
   const { url, received } = await provider(() => new Promise(() => {}))
   const policy = await connect(["--openai.base_url", url, "--openai.timeout", "1", "--openai.health_check", "false"])

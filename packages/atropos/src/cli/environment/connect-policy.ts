@@ -8,6 +8,7 @@ import { openServerPool } from "../../inference/pool/open-pool.ts"
 import type { ServerPool } from "../../inference/pool/server-pool.ts"
 import { discoverSlurmServers } from "../../inference/slurm/discover-servers.ts"
 import type { ModelStub } from "../../inference/stub/model-stub.ts"
+import { AtroposError, isAtroposError } from "../../runtime/errors.ts"
 import { type Logger, silentLogger } from "../../runtime/logger.ts"
 import type { Configuration } from "./resolve-configuration.ts"
 
@@ -38,7 +39,7 @@ export async function connectPolicy(
   context: ConnectContext,
 ): Promise<Policy> {
   const stub = run.testing ? await startStub(env.seed ?? 0) : undefined
-  const tokenizer = stub?.tokenizer ?? (await loadTokenizer(env.tokenizerName))
+  const tokenizer = stub?.tokenizer ?? (await loadNamed(env.tokenizerName))
   const placed = await placeServers(servers, { stub, slurm: run.slurm, environment: context.environment })
   const server = await openPool(placed, tokenizer, { env, run }, context)
   const helpers: Record<string, InferenceServer> = {}
@@ -57,6 +58,18 @@ export async function connectPolicy(
       await Promise.all([server, ...Object.values(helpers)].map((opened) => opened.close()))
       await stub?.close()
     },
+  }
+}
+
+/** What is missing may be the first thing that a newcomer hears of tokenizers. */
+async function loadNamed(tokenizerName: string): Promise<Tokenizer> {
+  try {
+    return await loadTokenizer(tokenizerName)
+  } catch (error) {
+    if (!isAtroposError(error)) throw error
+    const { code, message, facts, retryable } = error
+    const wayOut = "--env.tokenizer_name names a directory or a hub id, and --testing needs neither tokenizer nor model"
+    throw new AtroposError(code, `the policy's tokenizer: ${message}. ${wayOut}`, { cause: error, facts, retryable })
   }
 }
 
