@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs"
+
 import { describe, expect, test } from "vitest"
 
 import { HuggingFaceTokenizer } from "./hugging-face-tokenizer.ts"
@@ -48,5 +50,25 @@ describe("a vocabulary that falls back to bytes", () => {
     ],
   ])("decodes %s as the reference does", (_what, ids, text) => {
     expect(tokenizer.decode(ids)).toBe(text)
+  })
+})
+
+describe("a byte-level vocabulary that leaves splitting to the library", () => {
+  const mini = new URL("../../../../../conformance/vectors/tokenizers/mini/tokenizer.json", import.meta.url)
+  const json = JSON.parse(readFileSync(mini, "utf8")) as object
+  const byteLevel = { type: "ByteLevel", add_prefix_space: false, trim_offsets: true }
+
+  // What Rust's tokenizers split the same texts into.
+  test.each([
+    ["\n\n\uFEFF", ["\n", "\n", "\uFEFF"]],
+    ["1\n\n\u0085", ["1", "\n\n", "\u0085"]],
+    ["\n\nx", ["\n", "\n", "x"]],
+  ])("splits %j as the reference does, alone or in a sequence", (text, words) => {
+    for (const preTokenizer of [byteLevel, { type: "Sequence", pretokenizers: [byteLevel] }]) {
+      const tokenizer = new HuggingFaceTokenizer("split", {
+        "tokenizer.json": JSON.stringify({ ...json, pre_tokenizer: preTokenizer }),
+      })
+      expect(tokenizer.encode(text)).toEqual(words.flatMap((word) => tokenizer.encode(word)))
+    }
   })
 })

@@ -2,6 +2,7 @@ import { Tokenizer as LibraryTokenizer } from "@huggingface/tokenizers"
 
 import { AtroposError } from "../../runtime/errors.ts"
 import type { Tokenizer } from "../tokenizer.ts"
+import { withSplitSpelled } from "./byte-level-split.ts"
 import { byteOf, textOfBytes } from "./byte-tokens.ts"
 import {
   generationConfigSchema,
@@ -57,7 +58,7 @@ export class HuggingFaceTokenizer implements Tokenizer {
 
     this.name = name
     try {
-      this.#library = new LibraryTokenizer(json, config)
+      this.#library = new LibraryTokenizer({ ...json, pre_tokenizer: withSplitSpelled(json.pre_tokenizer) }, config)
     } catch (error) {
       throw new AtroposError("bad-tokenizer", `the tokenizer of ${name} is of a kind that is not supported`, {
         cause: error,

@@ -7,6 +7,7 @@ const tokenText = z
 
 export const tokenizerJsonSchema = z.looseObject({
   model: z.looseObject({}),
+  pre_tokenizer: z.unknown(),
   decoder: z.unknown(),
   added_tokens: z
     .array(z.looseObject({ id: z.int(), content: z.string(), special: z.boolean().default(false) }))
