@@ -1,3 +1,6 @@
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
+
 import { expect, test } from "vitest"
 
 import { RecentEncodings } from "./recent-encodings.ts"
@@ -25,4 +28,21 @@ test("so many characters are kept, the oldest texts go first, and one that is lo
   const recent = new RecentEncodings(4)
   for (const text of ["ab", "cd", "ef", "cd", "ab", "longer", "longer"]) recent.idsOf(text, encode)
   expect(encoded).toEqual(["ab", "cd", "ef", "ab", "longer", "longer"])
+})
+
+test("texts cut out of long ones do not keep those in memory", () => {
+  setFlagsFromString("--expose-gc")
+  const collectGarbage = runInNewContext("gc") as () => void
+  const { encode } = counting()
+  const recent = new RecentEncodings()
+  collectGarbage()
+  const before = process.memoryUsage().heapUsed
+  for (let number = 0; number < 300; number++) {
+    const long = Buffer.alloc(100_000, 120).toString("latin1") + String(number)
+    recent.idsOf(long.slice(-40), encode)
+  }
+  collectGarbage()
+  // All of the long ones would be 30 MB.
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(10e6)
+  expect(recent.idsOf("a", encode)).toEqual([97])
 })

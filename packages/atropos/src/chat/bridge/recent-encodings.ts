@@ -16,7 +16,8 @@ export class RecentEncodings {
     const known = this.#ids.get(text)
     if (known !== undefined) return known.slice()
     const ids = encode(text)
-    this.#keep(text, ids.slice())
+    // A copy: a text that was cut out of a long one would keep all of that in memory.
+    this.#keep(` ${text}`.slice(1), ids.slice())
     return ids
   }
 
