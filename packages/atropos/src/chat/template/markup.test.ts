@@ -64,9 +64,14 @@ describe("autoescape", () => {
     expect(render(template)).toBe(text)
   })
 
+  test("does not reach filters of constants, which Python runs when it compiles", () => {
+    const template = "{% macro m() %}{{ ['<', '<' | safe] | join }}{{ [x[0], '<' | safe] | join }}{% endmacro %}"
+    expect(render(`${template}{% autoescape true %}{{ m() }}{% endautoescape %}`)).toBe("<<&lt;<")
+  })
+
   test("stays as it is set where a loop is left from inside, as in Python", () => {
     const template =
-      "{% for i in [1] %}{% autoescape on %}{% break %}{% endautoescape %}{% endfor %}{{ ['<', '<' | safe] | join }}"
+      "{% for i in [1] %}{% autoescape on %}{% break %}{% endautoescape %}{% endfor %}{{ [x[0], '<' | safe] | join }}"
     expect(render(template)).toBe("&lt;<")
   })
 })

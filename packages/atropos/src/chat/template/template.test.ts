@@ -23,6 +23,7 @@ describe("values", () => {
     ["{{ 'a😀b'[1] }} {{ 'a😀b' | length }} {{ 'a😀b'[::-1] }}", "😀 3 b😀a"],
     ["{{ {1: 'x', 1.0: 'y', true: 'z'} }} {{ ('a',) }} {{ () }}", "{1: 'z'} ('a',) ()"],
     [`{{ "it's" }} {{ ["it's", 'a"b', "\\n\\x00é"] }}`, `it's ["it's", 'a"b', '\\n\\x00é']`],
+    ["{{ dict.fromkeys('ab', 1) }} {{ dict(a=1) }}", "{'a': 1, 'b': 1} {'a': 1}"],
     ["{{ 12345678901234567890 + 1 }} {{ 0x1f }} {{ 1_000 }}", "12345678901234567891 31 1000"],
   ])("print as Python prints them: %s", (template, text) => {
     expect(render(template)).toBe(text)

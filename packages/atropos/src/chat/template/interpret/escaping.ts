@@ -42,6 +42,23 @@ export function joinsMarkup(parts: readonly Expression[], { on, volatile }: Esca
   return on && !volatile && !parts.every((part) => isConstant(part, true))
 }
 
+/** Whether Jinja runs a filter when it compiles the template. */
+export function isKnownFilter(node: Expression & { kind: "filter" }, { volatile }: Escaping): boolean {
+  return !volatile && isConstant(node, true)
+}
+
+/** Runs what Jinja runs when it compiles a template: by the flag of the place, not that of the moment. */
+export function asCompiled(run: Evaluate, { on }: Escaping): Evaluate {
+  return (frame) => {
+    const { runtime } = frame
+    const before = runtime.autoescape
+    runtime.autoescape = on
+    const value = run(frame)
+    runtime.autoescape = before
+    return value
+  }
+}
+
 /** Whether what a body wrote counts as HTML text. */
 export function isMarkupHere({ on, volatile }: Escaping, runtime: Runtime): boolean {
   return volatile ? runtime.autoescape : on

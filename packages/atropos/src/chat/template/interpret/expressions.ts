@@ -24,7 +24,7 @@ import {
   trueDivide,
 } from "../values/operators.ts"
 import { Arguments, Dict, Tuple, Undefined, type Value } from "../values/value.ts"
-import { joinsMarkup, type Escaping } from "./escaping.ts"
+import { asCompiled, isKnownFilter, joinsMarkup, type Escaping } from "./escaping.ts"
 import type { Evaluate, Frame } from "./frame.ts"
 
 /** What the place of an expression decides when it is compiled. */
@@ -85,7 +85,8 @@ export function compileExpression(node: Expression, place: ExpressionPlace): Eva
     case "filter": {
       const input = compileExpression(node.input, place)
       const apply = compileFilter(node, place)
-      return (frame) => apply(input(frame), frame)
+      const run: Evaluate = (frame) => apply(input(frame), frame)
+      return isKnownFilter(node, place.escaping) ? asCompiled(run, place.escaping) : run
     }
     case "test":
       return compileTest(node, place)

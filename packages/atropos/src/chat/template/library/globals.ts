@@ -2,6 +2,7 @@
 import type { Runtime } from "../runtime.ts"
 import { TemplateFailure, typeError, valueError } from "../values/errors.ts"
 import { iterate } from "../values/iterate.ts"
+import { dictMethods } from "../values/methods.ts"
 import {
   asInteger,
   asText,
@@ -55,6 +56,18 @@ export function makeDict(callee: string, args: Arguments): Dict {
   return dict
 }
 
+/** `dict` itself, which has one method of use. */
+class DictType extends Callable {
+  constructor() {
+    super("dict", (args) => makeDict("dict", args), "type")
+  }
+
+  override attribute(name: string): Value | undefined {
+    const method = name === "fromkeys" ? dictMethods.get(name) : undefined
+    return method === undefined ? undefined : new Callable(name, (args, runtime) => method(new Dict(), args, runtime))
+  }
+}
+
 class Cycler extends PythonObject {
   readonly typeName = "Cycler"
   readonly #items: readonly Value[]
@@ -93,7 +106,7 @@ class Cycler extends PythonObject {
 
 export const templateGlobals: ReadonlyMap<string, Value> = new Map<string, Value>([
   global("range", makeRange),
-  global("dict", (args) => makeDict("dict", args)),
+  ["dict", new DictType()],
   global("namespace", (args) => new Namespace(makeDict("namespace", args))),
   global("cycler", (args) => {
     if (args.named.size > 0 || args.positional.length === 0)

@@ -1,6 +1,7 @@
 // Methods of list, tuple, dict and numbers that the immutable sandbox allows.
 import type { Runtime } from "../runtime.ts"
-import { TemplateFailure, valueError } from "./errors.ts"
+import { valueError } from "./errors.ts"
+import { iterate } from "./iterate.ts"
 import { exactFraction } from "./numbers.ts"
 import { equals } from "./operators.ts"
 import { asInteger, Callable, Dict, DictView, Tuple, type Arguments, type Value, type ViewKind } from "./value.ts"
@@ -81,8 +82,7 @@ export const dictMethods: ReadonlyMap<string, Method<Dict>> = new Map<string, Me
     "fromkeys",
     (_dict, args) => {
       const [keys = null, value = null] = args.positionalOnly("fromkeys", 1, 2)
-      if (!Array.isArray(keys)) throw new TemplateFailure("NotSupported", "dict.fromkeys takes a list")
-      return Dict.of(keys.map((key) => [key, value]))
+      return Dict.of([...iterate(keys)].map((key) => [key, value]))
     },
   ],
 ])
