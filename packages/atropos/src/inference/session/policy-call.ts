@@ -75,7 +75,7 @@ export function sampledWith(sampling: Partial<SamplingOptions>): SampledWith {
 }
 
 function checkLogprobs(server: string, { tokenIds, logprobs }: TokenCompletion): void {
-  const usable = logprobs.filter((logprob) => typeof logprob === "number" && !Number.isNaN(logprob)).length
+  const usable = logprobs.filter((logprob) => Number.isFinite(logprob)).length
   if (usable === tokenIds.length && logprobs.length === tokenIds.length) return
   throw new AtroposError(
     "logprobs-missing",

@@ -224,6 +224,7 @@ describe("samples", () => {
     ["fewer logprobs than tokens", { ids: [5, 6], logprobs: [-1] }, "logprobs-missing"],
     ["more logprobs than tokens", { ids: [5], logprobs: [-1, -1] }, "logprobs-missing"],
     ["a logprob that is no number", { ids: [5], logprobs: [Number.NaN] }, "logprobs-missing"],
+    ["a logprob of no JSON", { ids: [5], logprobs: [Number.NEGATIVE_INFINITY] }, "logprobs-missing"],
     ["an aborted answer", { ids: [5], finishReason: "abort" as const }, "inference-aborted"],
   ])("are refused with %s", async (_what, sample, code) => {
     const { session } = openScriptedSession({ tokenizer }, () => [sample])
