@@ -24,6 +24,7 @@ export default defineConfig({
           include: ["**/*.slow-test.ts"],
           exclude,
           testTimeout: 600_000,
+          hookTimeout: 60_000,
           pool: "forks",
           fileParallelism: false,
         },
