@@ -9,7 +9,7 @@ function counting(): { encode: (text: string) => number[]; encoded: string[] } {
   const encoded: string[] = []
   const encode = (text: string): number[] => {
     encoded.push(text)
-    return [...text].map((character) => character.charCodeAt(0))
+    return Array.from(text, (character) => character.charCodeAt(0))
   }
   return { encode, encoded }
 }
