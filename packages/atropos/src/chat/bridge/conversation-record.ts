@@ -163,7 +163,7 @@ export class ConversationRecord<Facts> {
     const text = typeof prompt === "string" ? prompt : decode(prompt)
     const found = typeof prompt === "string" ? this.#raw.findText(prompt, decode) : this.#raw.findIds(prompt)
     if (found === undefined) {
-      const ids = typeof prompt === "string" ? this.#encode(prompt) : [...prompt]
+      const ids = typeof prompt === "string" ? this.#encode(prompt) : prompt.slice()
       const outcome: PromptOutcome<Facts> =
         this.#nodes.length === 0 ? { outcome: "start" } : { outcome: "branch", reason: "new-conversation" }
       return { ...outcome, ids, text, chat: undefined }
@@ -192,7 +192,7 @@ export class ConversationRecord<Facts> {
       index: this.#nodes.length,
       parent,
       added: prompt.outcome === "extend" ? prompt.added.ids : prompt.ids,
-      ids: [...sample.ids],
+      ids: sample.ids.slice(),
       promptLength: prompt.ids.length,
       text: prompt.text,
       answerText: this.#options.tokens.answerText(sample.ids),

@@ -311,7 +311,7 @@ class RecordedSession implements Session {
     const node = this.#record.add(prompt, {
       ids: tokenIds,
       message: prompt.chat === undefined ? undefined : message,
-      facts: { call: call.index, logprobs: [...logprobs], versions, sampledWith, finishReason, exact: true },
+      facts: { call: call.index, logprobs: logprobs.slice(), versions, sampledWith, finishReason, exact: true },
     })
     return { index: node.index, text, message, finishReason, tokenIds, logprobs, ...choiceMet(prompt, call, message) }
   }
