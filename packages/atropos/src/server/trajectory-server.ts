@@ -1,7 +1,7 @@
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 
-import { AtroposError } from "../runtime/errors.ts"
+import { explainListenFailure } from "../runtime/listen-failure.ts"
 import { type Logger, silentLogger } from "../runtime/logger.ts"
 import { createIngest } from "./bytes/ingest.ts"
 import type { Ingest } from "./bytes/prepared-group.ts"
@@ -170,23 +170,4 @@ export function createTrajectoryServer(options: TrajectoryServerOptions): Trajec
 function addressOf(address: AddressInfo | string | null, host: string): string {
   if (address === null || typeof address === "string") return `http://${host}`
   return `http://${address.family === "IPv6" ? `[${address.address}]` : address.address}:${address.port}`
-}
-
-function explainListenFailure(error: unknown, host: string, port: number): unknown {
-  const code = error instanceof Error && "code" in error ? error.code : undefined
-  if (code === "EADDRINUSE") {
-    return new AtroposError(
-      "port-taken",
-      `Port ${port} on ${host} is taken by another program; choose another with --port, or --port 0 for any free one`,
-      { cause: error },
-    )
-  }
-  if (code === "EACCES" || code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
-    return new AtroposError(
-      "cannot-listen",
-      `The server can not listen on ${host}:${port} (${code}); choose an address of this machine and a port above 1023`,
-      { cause: error },
-    )
-  }
-  return error
 }

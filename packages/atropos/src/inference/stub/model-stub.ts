@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net"
 
 import { createChatTemplate } from "../../chat/chat-template.ts"
 import type { Tokenizer } from "../../chat/tokenizer.ts"
+import { explainListenFailure } from "../../runtime/listen-failure.ts"
 import { isObject, type JsonObject } from "../transport/read.ts"
 import { StubEngine } from "./engine.ts"
 import { CutConnection, FailInside, type StubFault } from "./faults.ts"
@@ -164,8 +165,9 @@ export async function createModelStub(options: ModelStubOptions = {}): Promise<M
   // Like the servers that it stands for.
   server.keepAliveTimeout = 5_000
   await new Promise<void>((resolve, reject) => {
-    server.once("error", reject)
-    server.listen(options.port ?? 0, host, resolve)
+    const port = options.port ?? 0
+    server.once("error", (error) => reject(explainListenFailure(error, host, port)))
+    server.listen(port, host, resolve)
   })
   const { port } = server.address() as AddressInfo
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${port}`
