@@ -1,9 +1,15 @@
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { readFileSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { type AddressInfo, createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { text } from "node:stream/consumers"
 
 import { expect, onTestFinished, test } from "vitest"
 
+import { loadTokenizer } from "../chat/tokenizers/load-tokenizer.ts"
+import { createStubTokenizer } from "../inference/stub/tokenizer/stub-tokenizer.ts"
 import { runCommand } from "./main.ts"
 import { commandFile } from "./quickstart/command-file.ts"
 
@@ -53,10 +59,42 @@ test("a mistyped command gets the nearest one", async () => {
 })
 
 test("a stop that comes twice at once, as from a terminal and npm, ends a command in order", async () => {
-  const child = spawn(process.execPath, [commandFile(), "stub", "--port", "0"])
+  const child = spawn(process.execPath, [commandFile(), "stub", "--port", "0"], { cwd: newFolder() })
   onTestFinished(() => void child.kill("SIGKILL"))
   await Promise.race([once(child.stdout, "data"), once(child, "exit")])
   child.kill("SIGINT")
   child.kill("SIGTERM")
   expect(await once(child, "exit")).toEqual([0, null])
 })
+
+test.each(["run-api", "stub", "policy"])(
+  "%s says in a sentence that its port is taken",
+  async (command) => {
+    const other = createServer().listen(0, "127.0.0.1")
+    onTestFinished(() => void other.close())
+    await once(other, "listening")
+    const { port } = other.address() as AddressInfo
+    const child = spawn(process.execPath, [commandFile(), command, "--port", String(port)], { cwd: newFolder() })
+    onTestFinished(() => void child.kill("SIGKILL"))
+    const [said, [code]] = await Promise.all([text(child.stderr), once(child, "exit")])
+    expect([code, said]).toEqual([
+      1,
+      expect.stringMatching(new RegExp(`^atropos: Port ${port} on 127.0.0.1 is taken.*\n$`)),
+    ])
+  },
+  30_000,
+)
+
+test("the stub writes the tokenizer that environments on it need, and says where", async () => {
+  const folder = newFolder()
+  const [code, out] = await run("stub", "--port", "0", "--tokenizer-dir", folder)
+  expect([code, out]).toEqual([0, expect.stringContaining(`tokenizer: ${folder}\n`)])
+  const tokenizer = await loadTokenizer(folder)
+  expect(tokenizer.encode("six times seven")).toEqual(createStubTokenizer().encode("six times seven"))
+})
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "atropos-command-"))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
