@@ -10,7 +10,8 @@ const [major, minor] = process.versions.node.split(".").map(Number)
 if (major < 22 || (major === 22 && minor < 19)) {
   console.error(
     `atropos needs Node 22.19 or newer, this is ${process.versions.node} (${process.execPath}).\n` +
-      "In a clone, `npm ci` brings Node 24: start commands with `npx atropos …` or `npm start`.",
+      "In a clone, `npm ci` brings Node 24: start commands with `npx atropos …` or `npm start`.\n" +
+      "Elsewhere `npm install node@24` does, for `npx atropos …` and `npx node …` in that folder.",
   )
   process.exit(2)
 }
