@@ -60,6 +60,14 @@ test("what init writes passes its own test and the check, and can be processed",
   ).toHaveLength(2)
 }, 60_000)
 
+test("the commands that init names can be pasted also where a folder has a space in its name", async () => {
+  const { directory, context, out } = workplace()
+  mkdirSync(join(directory, "my work"))
+  expect(await runCommand(["init", "my work/my-env"], context)).toBe(0)
+  expect(out()).toContain('npx node --test "my work/my-env/my-env.test.ts"\n')
+  expect(out()).toContain('npx atropos serve "my work/my-env" --testing\n')
+})
+
 test("init writes over nothing, and refuses what is no name", async () => {
   const { directory, context, log } = workplace()
   mkdirSync(join(directory, "mine"))

@@ -35,22 +35,29 @@ export const initCommand: Command<typeof options> = defineCommand({
     }
     for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
     const shown = relative(context.workingDirectory, folder)
-    context.stdout(`wrote ${shown}/{${Object.keys(files).join(", ")}}\n\n${nextSteps(shown, names)}`)
+    context.stdout(
+      `wrote ${shown}/{${Object.keys(files).join(", ")}}\n\n${nextSteps(quote(shown), quote(join(shown, `${names.kebab}.test.ts`)))}`,
+    )
     return 0
   },
 })
 
-function nextSteps(folder: string, { kebab }: TemplateNames): string {
+/** For the shell, where a path has more in it than names do. */
+const quote = (path: string): string => (/^[\w./\\:-]+$/.test(path) ? path : JSON.stringify(path))
+
+function nextSteps(folder: string, test: string): string {
   return `next:
-  npx node --test ${folder}/${kebab}.test.ts
+  npx node --test ${test}
       its test
   npx atropos check ${folder}
       what training needs of it, offline
   npx atropos process ${folder} --testing --env.total_steps 4
       groups and a page to look at, from a fake model
   npx atropos run-api
+  npx atropos serve ${folder} --testing
+      the loop without a model: serve begins when a trainer asks the server for a batch
   npx atropos serve ${folder} --openai.server_type vllm --openai.base_url http://localhost:9001/v1 --env.tokenizer_name MODEL
-      the real thing: a trajectory server, and the environment on your inference server
+      the environment on your inference server; MODEL is a hub id or a directory with its tokenizer.json
 `
 }
 
