@@ -18,6 +18,20 @@ async function connections(server: ServerUnderTest): Promise<number> {
   return Number(/^atropos_connections (\d+)$/m.exec((await server.get("/metrics")).text)?.[1])
 }
 
+/** Sends a push and breaks the connection off before its answer. */
+async function pushAndLeave(server: ServerUnderTest, store: GatedStore, moreHeaders = ""): Promise<void> {
+  const body = JSON.stringify(wireGroup(1))
+  const before = await connections(server)
+  const socket = await server.connect()
+  store.hold()
+  socket.write(
+    `POST /scored_data HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${moreHeaders}Content-Length: ${body.length}\r\n\r\n${body}`,
+  )
+  await until(() => store.waiting > 0)
+  socket.destroy()
+  await until(async () => (await connections(server)) === before)
+}
+
 describe("a push with an Idempotency-Key", () => {
   const key = { headers: { "idempotency-key": "one" } }
 
@@ -42,6 +56,25 @@ describe("a push with an Idempotency-Key", () => {
     store.release()
     for (const { json } of await Promise.all(pushes)) expect(json).toEqual({ status: "received" })
     expect(await queueSize(server)).toBe(1)
+  })
+
+  test("counts beside one of the same bytes with another key or none, whose answer got lost", async () => {
+    const store = new GatedStore()
+    const server = await ServerUnderTest.start({ store })
+    await server.begin()
+    await pushAndLeave(server, store, "Idempotency-Key: one\r\n")
+    store.release()
+    await until(async () => (await queueSize(server)) === 1)
+    await server.push(1, {}, { headers: { "idempotency-key": "two" } })
+    await server.push(1)
+    expect(await queueSize(server)).toBe(3)
+    await pushAndLeave(server, store)
+    store.release()
+    await until(async () => (await queueSize(server)) === 4)
+    await server.push(1, {}, { headers: { "idempotency-key": "three" } })
+    expect(await queueSize(server)).toBe(5)
+    for (const name of ["one", "two", "three"]) await server.push(1, {}, { headers: { "idempotency-key": name } })
+    expect(await queueSize(server)).toBe(5)
   })
 
   test("is refused when the key came with other bytes before", async () => {
@@ -82,20 +115,6 @@ describe("a push with an Idempotency-Key", () => {
 })
 
 describe("a push whose answer got lost", () => {
-  /** Sends a push and breaks the connection off before its answer. */
-  async function pushAndLeave(server: ServerUnderTest, store: GatedStore): Promise<void> {
-    const body = JSON.stringify(wireGroup(1))
-    const before = await connections(server)
-    const socket = await server.connect()
-    store.hold()
-    socket.write(
-      `POST /scored_data HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-    )
-    await until(() => store.waiting > 0)
-    socket.destroy()
-    await until(async () => (await connections(server)) === before)
-  }
-
   test("counts once when the same bytes come again within a minute", async () => {
     const store = new GatedStore()
     const server = await ServerUnderTest.start({ store })

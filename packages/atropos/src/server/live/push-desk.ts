@@ -56,8 +56,8 @@ export class PushDesk {
       const { pushes } = this.#live.run
       const keyed = request.key === null ? undefined : pushes.findKey(request.key)
       if (keyed !== undefined && keyed.digest !== digest) return drop(groups, { kind: "refused", refusal: keyTaken })
-      const outcome = keyed?.outcome ?? pushes.findLost(digest, this.#live.now)
-      if (outcome !== undefined) return drop(groups, this.#kept(digest, outcome, null))
+      const outcome = request.key === null ? pushes.findLost(digest, this.#live.now) : keyed?.outcome
+      if (outcome !== undefined) return drop(groups, this.#kept(request, digest, outcome, null))
       const same = this.#findUnderWay(request.key, digest)
       if (same === undefined) break
       await same.done
@@ -66,19 +66,18 @@ export class PushDesk {
     if (refusal !== null) return drop(groups, { kind: "refused", refusal })
     const work = this.#keep(request, groups, digest)
     const underWay: PushUnderWay = { done: work.catch(() => {}), isConnected: () => request.isConnected() }
-    this.#byDigest.set(digest, underWay)
-    if (request.key !== null) this.#byKey.set(request.key, underWay)
+    if (request.key === null) this.#byDigest.set(digest, underWay)
+    else this.#byKey.set(request.key, underWay)
     try {
       return await work
     } finally {
-      if (this.#byDigest.get(digest) === underWay) this.#byDigest.delete(digest)
       if (request.key !== null) this.#byKey.delete(request.key)
+      else if (this.#byDigest.get(digest) === underWay) this.#byDigest.delete(digest)
     }
   }
 
   #findUnderWay(key: string | null, digest: string): PushUnderWay | undefined {
-    const sameKey = key === null ? undefined : this.#byKey.get(key)
-    if (sameKey !== undefined) return sameKey
+    if (key !== null) return this.#byKey.get(key)
     const sameBytes = this.#byDigest.get(digest)
     // The same bytes are a retry only if the first one's answer can not arrive.
     return sameBytes !== undefined && !sameBytes.isConnected() ? sameBytes : undefined
@@ -102,18 +101,26 @@ export class PushDesk {
     const step = Number(this.#live.run.step)
     const push = { type: "push", time: this.#live.now, step, digest, key: request.key, groups: arriving } as const
     const outcome = await this.#live.submit(push, { payloads })
-    if (request.isConnected()) return this.#kept(digest, outcome, groups)
-    this.#live.run.pushes.lose(digest, this.#live.now)
+    const result = this.#kept(request, digest, outcome, groups)
+    if (request.isConnected()) return result
+    result.lost()
     return { kind: "gone" }
   }
 
-  #kept(digest: string, outcome: PushOutcome, kept: readonly PreparedGroup[] | null): PushResult {
+  #kept(
+    { key }: PushRequest,
+    digest: string,
+    outcome: PushOutcome,
+    kept: readonly PreparedGroup[] | null,
+  ): Extract<PushResult, { kind: "kept" }> {
+    // What has a key is known by that, whatever comes of its answer.
+    const isKeyed = key !== null
     return {
       kind: "kept",
       outcome,
       kept,
-      answered: () => this.#live.noteAnswered(digest),
-      lost: () => this.#live.run.pushes.lose(digest, this.#live.now),
+      answered: () => (isKeyed ? undefined : this.#live.noteAnswered(digest)),
+      lost: () => (isKeyed ? undefined : this.#live.run.pushes.lose(digest, this.#live.now)),
     }
   }
 

@@ -24,7 +24,8 @@ export const retryWindowMs = 60_000
 
 /**
  * What makes a repeated push count once: pushes by their Idempotency-Key, the newest `maxKeys` of them, and pushes
- * whose answer has not been written, by their bytes.
+ * without one whose answer has not been written, by their bytes. A push with a key is never told by its bytes: whoever
+ * gives equal groups different keys means them all.
  */
 export class RecentPushes {
   readonly #maxKeys: number
@@ -42,6 +43,7 @@ export class RecentPushes {
         if (this.#keyed.size <= this.#maxKeys) break
         this.#keyed.delete(oldest)
       }
+      return
     }
     const same = this.#unanswered.get(push.digest)
     if (same === undefined) this.#unanswered.set(push.digest, { time: push.time, outcome, open: 1, lost: false })
