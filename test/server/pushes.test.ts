@@ -149,6 +149,24 @@ describe("a push whose answer got lost", () => {
     expect(await queueSize(server)).toBe(3)
   })
 
+  test("pushes sent down one connection without waiting for answers are each kept and answered", async () => {
+    const store = new GatedStore()
+    const server = await ServerUnderTest.start({ store })
+    await server.begin()
+    const body = JSON.stringify(wireGroup(1))
+    const socket = await server.connect()
+    const push = `POST /scored_data HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+    let answers = ""
+    socket.on("data", (chunk) => (answers += String(chunk)))
+    store.hold()
+    socket.write(push.repeat(3))
+    await until(() => store.waiting > 0)
+    store.release()
+    await until(() => answers.split('{"status":"received"}').length === 4)
+    expect(await queueSize(server)).toBe(3)
+    socket.destroy()
+  })
+
   test("a push that breaks off before it was read leaves nothing", async () => {
     const server = await ServerUnderTest.start()
     await server.begin()

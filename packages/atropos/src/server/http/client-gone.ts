@@ -9,7 +9,7 @@ export function goneSignal(reply: FastifyReply): AbortSignal {
   return controller.signal
 }
 
-/** Whether an answer can still reach the client. */
+/** Whether an answer can still reach the client. One that waits behind others of its connection has no socket yet. */
 export function isConnected(reply: FastifyReply): boolean {
-  return !reply.raw.destroyed && reply.raw.socket?.destroyed === false
+  return !reply.raw.destroyed && !reply.request.raw.socket.destroyed
 }
