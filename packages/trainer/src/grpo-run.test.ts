@@ -7,6 +7,7 @@ import {
   createTrajectoryServer,
   loadTokenizer,
   type ScoredGroup,
+  silentLogger,
   TrajectoryClient,
 } from "atropos-rl"
 import { afterEach, beforeEach, expect, test } from "vitest"
@@ -33,7 +34,7 @@ beforeEach(async () => {
   policy = await createSampler({ weights: drawWeights(config, 1), version: 5 })
   const policyServer = createPolicyServer({ policy, tokenizer: await loadTokenizer(directory) })
   const policyUrl = await policyServer.listen({ host: "127.0.0.1", port: 0 })
-  const server = createTrajectoryServer({ store: createMemoryStore() })
+  const server = createTrajectoryServer({ store: createMemoryStore(), limits: { maxWait: 0.05 } })
   const rolloutServerUrl = await server.listen({ host: "127.0.0.1", port: 0 })
   client = new TrajectoryClient({ url: rolloutServerUrl })
   settings = grpoSettings.parse({
@@ -149,6 +150,38 @@ test("sequences that the policy cannot have written are left out, the others are
   await client.pushGroups([foreign, group(5)])
   const [[, metrics]] = (await train()) as [[number, StepMetrics]]
   expect(metrics).toMatchObject({ "train/skipped_sequences": 1, "train/trained_tokens": 6 })
+})
+
+test("what the trainer waits for is said: a policy that is not there, then why there is no batch", async () => {
+  const stop = new AbortController()
+  const said: string[] = []
+  const tell = (message: string): void => {
+    said.push(message)
+    if (message.startsWith("waiting for a batch")) stop.abort()
+  }
+  const logger = { ...silentLogger, info: tell, warn: tell }
+  await trainGrpo(settings, { logger, signal: stop.signal })
+  expect(said).toEqual(["training starts", expect.stringMatching(/^waiting for a batch: .*sequences/)])
+
+  said.length = 0
+  const away = new AbortController()
+  const nobody = { ...settings, policyUrl: "http://127.0.0.1:1" }
+  const warn = (message: string): void => {
+    said.push(message)
+    away.abort()
+  }
+  await trainGrpo(nobody, { logger: { ...logger, warn }, signal: away.signal })
+  expect(said).toEqual([
+    "the policy did not answer http://127.0.0.1:1/weights (atropos policy starts one); trying again",
+  ])
+})
+
+test("an address where no policy is gets a sentence that says so", async () => {
+  const wrong = { ...settings, policyUrl: settings.rolloutServerUrl }
+  await expect(trainGrpo(wrong, {})).rejects.toMatchObject({
+    code: "server-refused",
+    message: expect.stringContaining("no server of atropos policy: --policy-url says where one is"),
+  })
 })
 
 test("an abort ends the waiting for a batch, and the last weights are saved", async () => {

@@ -84,7 +84,10 @@ export async function trainGrpo(settings: GrpoSettings, options: GrpoOptions = {
 
     for (let step = start + 1; step <= lastStep; step++) {
       const began = performance.now()
-      const { groups, batchId } = await nextBatch(server, registration(settings, weights, step - 1, lastStep), signal)
+      const { groups, batchId } = await nextBatch(server, registration(settings, weights, step - 1, lastStep), {
+        logger,
+        signal,
+      })
       const arrived = performance.now()
       const { rows, skipped } = usableRows(toRows(groups), weights.config)
       if (skipped > 0) logger.warn("left out sequences that do not fit the policy", { step, sequences: skipped })
@@ -135,12 +138,15 @@ const patienceMs = 600_000
 async function nextBatch(
   server: TrajectoryClient,
   registration: RegisterRequest,
-  signal: AbortSignal,
+  { logger, signal }: { logger: Logger; signal: AbortSignal },
 ): Promise<{ groups: BatchGroup[]; batchId: string | undefined }> {
-  for (;;) {
+  for (let told: string | undefined; ;) {
     const answer = await server.batch({ waitSeconds: 10, ack: "manual", signal })
     if (answer.status === "error") await server.register(registration, { signal })
     if (answer.batch !== null && answer.batch.length > 0) return { groups: answer.batch, batchId: answer.batch_id }
+    const { reason = "the server does not say why" } = await server.status({ signal })
+    if (reason !== told) logger.info(`waiting for a batch: ${reason}`)
+    told = reason
   }
 }
 

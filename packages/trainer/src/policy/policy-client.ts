@@ -46,7 +46,11 @@ export class PolicyClient {
       } catch (error) {
         const isFinal = isAtroposError(error) && !error.retryable
         if (isFinal || request.signal.aborted || performance.now() + pauseMs > giveUpAt) throw error
-        this.#logger.debug("the policy cannot be had, trying again", { error: String(error) })
+        if (pauseMs === firstPauseMs) {
+          this.#logger.warn(`the policy did not answer ${this.#url} (atropos policy starts one); trying again`, {
+            error: describeFailure(error),
+          })
+        }
       }
       await sleep(pauseMs, undefined, { signal: request.signal })
     }
@@ -58,8 +62,15 @@ export class PolicyClient {
     const words = (await response.text()).slice(0, 500)
     throw new AtroposError(
       "server-refused",
-      `${request.method ?? "GET"} ${this.#url} was answered with ${response.status}: ${words}`,
+      `${request.method ?? "GET"} ${this.#url} was answered with ${response.status}: ${words}` +
+        (response.status === 404 ? ". That is no server of atropos policy: --policy-url says where one is" : ""),
       { facts: { status: response.status }, retryable: response.status >= 500 },
     )
   }
+}
+
+/** Of a fetch, what says why is in the cause. */
+function describeFailure(error: unknown): string {
+  const cause = error instanceof TypeError && error.cause instanceof Error ? error.cause : error
+  return cause instanceof Error && cause.message !== "" ? cause.message : String(error)
 }
