@@ -2,7 +2,7 @@
 // From source they are workspaces of the repository; in the published package the build lies side by side.
 import { existsSync, readdirSync } from "node:fs"
 import { createRequire } from "node:module"
-import { basename, join, resolve } from "node:path"
+import { basename, join, resolve, sep } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
 
 import { AtroposError } from "../runtime/errors.ts"
@@ -72,6 +72,7 @@ export function resolveEnvironmentModule(nameOrPath: string, workingDirectory: s
   throw new AtroposError(
     "bad-option",
     `there is no environment ${JSON.stringify(nameOrPath)}: no file or package below ${workingDirectory}, and none of ${names.join(", ")}` +
-      (near === undefined ? "" : `; did you mean ${near}?`),
+      (near === undefined ? "" : `; did you mean ${near}?`) +
+      (sep === "/" && nameOrPath.includes("\\") ? "; folders are separated by / here" : ""),
   )
 }

@@ -283,6 +283,7 @@ test("names, modules and flags that are wrong are usage errors that say what is 
   for (const [argv, said] of [
     [["serve"], "say which environment"],
     [["serve", "reverse_digit"], "did you mean reverse_digits?"],
+    [["serve", "folder\\lengths.ts"], "folders are separated by / here"],
     [["serve", "empty.ts"], "exports no environment"],
     [["serve", "lengths.ts", "--env.group_sise", "2"], "did you mean --env.group_size?"],
     [["serve", "lengths.ts", "--group_size", "2"], "unknown flag --group_size, did you mean --env.group_size?"],
