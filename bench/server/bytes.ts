@@ -19,8 +19,8 @@ const ratios: RatioResult[] = []
 for (const spacing of ["python", "compact"] as const) measureInProcess(spacing)
 ratios.push(
   ...(await measureOverHttp({
-    rounds: short ? 3 : 9,
-    pushes: short ? 24 : 80,
+    rounds: short ? 2 : 7,
+    pushes: short ? 32 : 80,
     polls: short ? 100 : 1500,
     warmUpBatches: short ? 160 : 800,
   })),

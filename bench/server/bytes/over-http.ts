@@ -10,13 +10,14 @@ import { type BenchPayload, createPayload } from "./payload.ts"
 const producers = 4
 /** As many as there are threads that take pushes in, and some that wait: the server has no idle moment. */
 const pollProducers = Math.min(8, Math.max(1, availableParallelism() - 1)) + 4
-const groupsPerBatch = 8
+/** Groups of a batch: 64 and 256 sequences. A batch has a price of its own, beside that of its bytes. */
+const batchSizes = [8, 32] as const
 const gzipJson = { "content-type": "application/json", "content-encoding": "gzip" }
 const plainJson = { "content-type": "application/json" }
 
 export interface Effort {
   rounds: number
-  /** Pushes of one round; a multiple of the groups of a batch. */
+  /** Pushes of one round, in each form; a multiple of the groups of a batch. */
   pushes: number
   /** Polls beside pushes. */
   polls: number
@@ -29,49 +30,59 @@ export async function measureOverHttp({ rounds, pushes, polls, warmUpBatches }: 
   const server = await Child.start("atropos", folder)
   try {
     const payloads = Array.from({ length: 4 }, (_, index) => createPayload({ seed: index + 1 }))
-    await server.call("POST", "/register", { headers: plainJson, body: Buffer.from(JSON.stringify(registration)) })
+    await register(server, batchSizes[0])
     await server.call("GET", "/batch")
     await server.call("POST", "/register-env", { headers: plainJson, body: Buffer.from(JSON.stringify(environment)) })
 
     const gunzip: number[] = []
     const gzipped: number[] = []
     const plain: number[] = []
-    const batches: number[] = []
-    const raw: number[] = []
     let compressions = 0
     let stringifiedChars = 0
+    let batchCount = 0
     await warmUp(server, warmUpBatches)
-    await push(server, payloads, "json", pushes)
-    await push(server, payloads, "gzip", pushes)
-    const batchesPerRound = (2 * pushes) / groupsPerBatch
-    let batchBytes = 0
-    for (let taken = 0; taken < batchesPerRound; taken += 1) batchBytes = (await download(server)).bytes
-    // As many bodies as there are batches in a round: nor does a trainer get the same bytes twice.
-    const rawServer = await Child.start("raw", String(batchBytes), String(batchesPerRound))
-    for (let taken = 0; taken < warmUpBatches; taken += 1) await download(rawServer)
-    for (let round = 0; round < rounds; round += 1) {
+    const downloads: Download[] = []
+    for (const groups of batchSizes) {
+      await register(server, groups)
+      await push(server, payloads, "json", pushes)
+      await push(server, payloads, "gzip", pushes)
+      const count = (2 * pushes) / groups
+      let bytes = 0
+      for (let taken = 0; taken < count; taken += 1) bytes = (await download(server)).bytes
+      // As many bodies as there are batches in a round: nor does a trainer get the same bytes twice.
+      const rawServer = await Child.start("raw", String(bytes), String(count))
+      for (let taken = 0; taken < warmUpBatches; taken += 1) await download(rawServer)
+      downloads.push({ groups, count, bytes, rawServer, batches: [], raw: [] })
+    }
+    for (let round = 0; round < rounds * batchSizes.length; round += 1) {
       gunzip.push(measureGunzip(payloads))
       gzipped.push(await measurePushes(server, payloads, "gzip", pushes))
       plain.push(await measurePushes(server, payloads, "json", pushes))
+      const kind = downloads[round % downloads.length]
+      if (kind === undefined) break
+      await register(server, kind.groups)
       const before = await server.usage()
-      batches.push(await measureDownloads(server, batchesPerRound))
+      kind.batches.push(await measureDownloads(server, kind.count))
       const after = await server.usage()
       compressions += after.compressions - before.compressions
       stringifiedChars += after.stringifiedChars - before.stringifiedChars
-      raw.push(await measureDownloads(rawServer, batchesPerRound))
+      batchCount += kind.count
+      kind.raw.push(await measureDownloads(kind.rawServer, kind.count))
     }
-    await rawServer.stop()
+    for (const { rawServer } of downloads) await rawServer.stop()
     const times = await measurePolls(server, payloads, polls)
 
-    console.log(`\nover HTTP, durable, batches of ${groupsPerBatch} groups (${batchBytes} bytes)`)
+    console.log("\nover HTTP, durable")
     console.log(formatRounds("gunzip", gunzip, "MB per CPU-s"))
     console.log(formatRounds("durable pushes, gzip bodies", gzipped, "MB per CPU-s"))
     console.log(formatRounds("durable pushes, plain bodies", plain, "MB per CPU-s"))
-    console.log(formatRounds("batches, wire bytes", batches, "MB per CPU-s"))
-    console.log(formatRounds("raw node:http download", raw, "MB per CPU-s"))
-    const calls = rounds * batchesPerRound
+    for (const { groups, bytes, batches, raw } of downloads) {
+      console.log(formatRounds(`batches of ${groups} groups (${bytes} bytes)`, batches, "MB per CPU-s"))
+      console.log(formatRounds("raw node:http download of as many bytes", raw, "MB per CPU-s"))
+    }
     console.log(
-      `${calls} batches: ${compressions} compressor calls, ${stringifiedChars / calls} characters of JSON.stringify each (events for the log)`,
+      `${batchCount} batches: ${compressions} compressor calls, ` +
+        `${(stringifiedChars / batchCount).toFixed(0)} characters of JSON.stringify each (events for the log)`,
     )
     console.log(
       `${polls} polls beside ${pollProducers} producers that push (${times.megabytesPerSecond.toFixed(0)} MB/s of JSON): ` +
@@ -80,7 +91,12 @@ export async function measureOverHttp({ rounds, pushes, polls, warmUpBatches }: 
     return [
       { name: "durable gzip pushes / gunzip", ratio: median(gzipped) / median(gunzip), target: 0.4, gross: 0.2 },
       { name: "durable plain pushes / gunzip", ratio: median(plain) / median(gunzip), target: 0.4, gross: 0.2 },
-      { name: "batches / raw download", ratio: median(batches) / median(raw), target: 0.7, gross: 0.12 },
+      ...downloads.map(({ groups, batches, raw }) => ({
+        name: `batches of ${groups} groups / raw download`,
+        ratio: median(batches) / median(raw),
+        target: 0.7,
+        gross: 0.12,
+      })),
       { name: "10 ms / p99 of polls beside pushes", ratio: 10 / times.p99, target: 1, gross: 0.02 },
     ]
   } finally {
@@ -89,10 +105,24 @@ export async function measureOverHttp({ rounds, pushes, polls, warmUpBatches }: 
   }
 }
 
+interface Download {
+  groups: number
+  /** Batches of a round. */
+  count: number
+  bytes: number
+  rawServer: Child
+  batches: number[]
+  raw: number[]
+}
+
+async function register(server: Child, groupsPerBatch: number): Promise<void> {
+  const body = Buffer.from(JSON.stringify({ ...registration, batch_size: 8 * groupsPerBatch }))
+  await server.call("POST", "/register", { headers: plainJson, body })
+}
+
 const registration = {
   wandb_group: "bench",
   wandb_project: "bench",
-  batch_size: 8 * groupsPerBatch,
   max_token_len: 4096,
   checkpoint_dir: "/tmp",
   save_checkpoint_interval: 100,
@@ -114,7 +144,7 @@ function measureGunzip(payloads: readonly BenchPayload[]): number {
 async function warmUp(server: Child, batches: number): Promise<void> {
   const group = createPayload({ length: 64 }).json.toString()
   const body = Buffer.from(
-    `[${Array<string>(8 * groupsPerBatch)
+    `[${Array<string>(8 * batchSizes[0])
       .fill(group)
       .join(",")}]`,
   )

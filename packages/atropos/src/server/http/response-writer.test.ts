@@ -29,7 +29,7 @@ const large = new Uint8Array(64 * 1024 * 1024)
 test("frees a piece when all its bytes have been handed to the connection, and not before", async () => {
   const writer = new ResponseWriter(response, 60_000)
   let freed = false
-  const written = writer.write({ bytes: large, free: () => (freed = true) })
+  const written = writer.write([{ bytes: large, free: () => (freed = true) }])
   client.pause()
   await once(client, "readable")
   expect(freed).toBe(false)
@@ -42,7 +42,7 @@ test("frees a piece when all its bytes have been handed to the connection, and n
 test("does not free a piece of an answer that was cut: the connection may still look at it", async () => {
   const writer = new ResponseWriter(response, 60_000)
   let freed = false
-  const written = writer.write({ bytes: large, free: () => (freed = true) })
+  const written = writer.write([{ bytes: large, free: () => (freed = true) }])
   const closed = once(response, "close")
   client.destroy()
   expect(await written).toBe(false)

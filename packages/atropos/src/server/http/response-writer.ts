@@ -19,15 +19,18 @@ export class ResponseWriter {
     response.on("error", () => {})
   }
 
-  /** False when nobody reads any more. */
-  async write({ bytes, free }: Piece): Promise<boolean> {
+  /** Resolves, when there is room for more, to whether anybody still reads. */
+  write(pieces: readonly Piece[]): boolean | Promise<boolean> {
     if (this.#isOver()) return this.cut()
-    // Bytes of a connection that broke are left to the garbage collector: something may still look at them.
-    const sent = (error?: Error | null): void => {
-      if (error === undefined || error === null) free?.()
+    let isTaken = true
+    for (const { bytes, free } of pieces) {
+      // Bytes of a connection that broke are left to the garbage collector: something may still look at them.
+      const sent = (error?: Error | null): void => {
+        if (error === undefined || error === null) free?.()
+      }
+      isTaken = this.#response.write(bytes, free === undefined ? undefined : sent)
     }
-    const isTaken = this.#response.write(bytes, sent) || this.#response.writableLength < windowBytes
-    return isTaken || (await this.#waitFor("drain"))
+    return isTaken || this.#response.writableLength < windowBytes || this.#waitFor("drain")
   }
 
   /** Resolves to whether everything has been handed to the connection. */

@@ -2,8 +2,7 @@ import type { ServerResponse } from "node:http"
 
 import type { FastifyReply, FastifyRequest } from "fastify"
 
-import type { Piece } from "../bytes/stitch/coalesce.ts"
-import { type Frame, stitchedLength, stitchGzip, stitchIdentity } from "../bytes/stitch/stitch.ts"
+import { type Frame, GzipStitcher, IdentityStitcher, stitchedLength, type Stitcher } from "../bytes/stitch/stitch.ts"
 import type { Payload, Store } from "../stores/store.ts"
 import { acceptsGzip, leastCompressedBytes, varyByEncoding } from "./answers.ts"
 import { ResponseWriter } from "./response-writer.ts"
@@ -29,14 +28,13 @@ const readAhead = 4
  */
 export async function sendGroups(request: FastifyRequest, reply: FastifyReply, answer: GroupsAnswer): Promise<boolean> {
   const { ids, frame } = answer
-  const rest = readInOrder(answer.store, ids)
+  const reads = new ReadAhead(answer.store, ids)
   const first: Payload[] = []
   let jsonBytes = frame.before.length + frame.after.length + Math.max(0, ids.length - 1)
   while (first.length < ids.length && jsonBytes < leastCompressedBytes) {
-    const next = await rest.next()
-    if (next.done === true) break
-    first.push(next.value)
-    jsonBytes += next.value.jsonBytes
+    const payload = await reads.next()
+    first.push(payload)
+    jsonBytes += payload.jsonBytes
   }
   const compressed = jsonBytes >= leastCompressedBytes && acceptsGzip(request)
   const isWhole = first.length === ids.length
@@ -53,19 +51,25 @@ export async function sendGroups(request: FastifyRequest, reply: FastifyReply, a
   if (compressed && segmentBytes !== undefined) {
     response.setHeader("content-length", stitchedLength(segmentBytes, frame))
   }
-  const payloads = chain(first, rest)
-  const pieces = compressed ? stitchGzip(payloads, frame) : stitchIdentity(payloads, frame)
-  return writeAll(response, pieces, answer)
+  const stitcher = compressed ? new GzipStitcher(frame) : new IdentityStitcher(frame)
+  return writeAll(response, stitcher, first, reads, answer)
 }
 
 async function writeAll(
   response: ServerResponse,
-  pieces: AsyncIterable<Piece>,
-  { stallMs, signal }: GroupsAnswer,
+  stitcher: Stitcher,
+  first: readonly Payload[],
+  reads: ReadAhead,
+  { ids, stallMs, signal }: GroupsAnswer,
 ): Promise<boolean> {
   const writer = new ResponseWriter(response, stallMs, signal)
   try {
-    for await (const piece of pieces) if (!(await writer.write(piece))) return false
+    if (!(await writer.write(stitcher.begin()))) return false
+    for (let index = 0; index < ids.length; index += 1) {
+      const payload = first[index] ?? (await reads.next())
+      if (!(await writer.write(await stitcher.add(payload)))) return false
+    }
+    if (!(await writer.write(stitcher.end()))) return false
     return await writer.end()
   } catch (error) {
     writer.cut()
@@ -73,25 +77,27 @@ async function writeAll(
   }
 }
 
-async function* readInOrder(store: Store, ids: readonly number[]): AsyncGenerator<Payload> {
-  const ahead: Promise<Payload>[] = []
-  let next = 0
-  const read = (): void => {
-    const id = ids[next++]
-    if (id === undefined) return
-    const payload = store.read(id)
-    // Its turn comes later; a failure until then is told when it comes.
-    payload.catch(() => {})
-    ahead.push(payload)
-  }
-  while (next < readAhead && next < ids.length) read()
-  for (let payload = ahead.shift(); payload !== undefined; payload = ahead.shift()) {
-    read()
-    yield await payload
-  }
-}
+/** Reads groups in their order, some ahead of the one that is asked for. */
+class ReadAhead {
+  readonly #store: Store
+  readonly #ids: readonly number[]
+  readonly #reads: Promise<Payload>[] = []
+  #next = 0
 
-async function* chain(first: readonly Payload[], rest: AsyncIterable<Payload>): AsyncGenerator<Payload> {
-  yield* first
-  yield* rest
+  constructor(store: Store, ids: readonly number[]) {
+    this.#store = store
+    this.#ids = ids
+  }
+
+  async next(): Promise<Payload> {
+    while (this.#reads.length <= readAhead && this.#next < this.#ids.length) {
+      const payload = this.#store.read(this.#ids[this.#next++] ?? 0)
+      // Its turn comes later; a failure until then is told when it comes.
+      payload.catch(() => {})
+      this.#reads.push(payload)
+    }
+    const read = this.#reads.shift()
+    if (read === undefined) throw new RangeError("every group has been read")
+    return read
+  }
 }

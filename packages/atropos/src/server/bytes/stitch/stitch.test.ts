@@ -5,20 +5,24 @@ import type { Payload } from "../../stores/store.ts"
 import { deflateSegment } from "../segment.ts"
 import type { Piece } from "./coalesce.ts"
 import { combineCrc32 } from "./crc32-combine.ts"
-import { bareFrame, batchFrame, type Frame, stitchedLength, stitchGzip, stitchIdentity } from "./stitch.ts"
+import {
+  bareFrame,
+  batchFrame,
+  type Frame,
+  GzipStitcher,
+  IdentityStitcher,
+  stitchedLength,
+  type Stitcher,
+} from "./stitch.ts"
 
-async function* inOrder<Item>(items: readonly Item[]): AsyncGenerator<Item> {
-  yield* items
+async function collectPieces(stitcher: Stitcher, payloads: readonly Payload[]): Promise<Piece[]> {
+  const all = stitcher.begin()
+  for (const payload of payloads) all.push(...(await stitcher.add(payload)))
+  return [...all, ...stitcher.end()]
 }
 
-async function collectPieces(pieces: AsyncIterable<Piece>): Promise<Piece[]> {
-  const all: Piece[] = []
-  for await (const piece of pieces) all.push(piece)
-  return all
-}
-
-async function collect(pieces: AsyncIterable<Piece>): Promise<Buffer> {
-  return Buffer.concat((await collectPieces(pieces)).map((piece) => piece.bytes))
+async function collect(stitcher: Stitcher, payloads: readonly Payload[]): Promise<Buffer> {
+  return Buffer.concat((await collectPieces(stitcher, payloads)).map((piece) => piece.bytes))
 }
 
 const bytes = fc.uint8Array({ maxLength: 300 })
@@ -60,7 +64,7 @@ describe("a stitched answer", () => {
     await fc.assert(
       fc.asyncProperty(groups, frames, async (texts, frame) => {
         const payloads = texts.map((text) => deflateSegment(Buffer.from(text)))
-        const answer = await collect(stitchGzip(inOrder(payloads), frame))
+        const answer = await collect(new GzipStitcher(frame), payloads)
         const expected = frame.before + texts.join(",") + frame.after
         expect(gunzipSync(answer).toString()).toBe(expected)
         expect(answer.length).toBe(
@@ -69,7 +73,7 @@ describe("a stitched answer", () => {
             frame,
           ),
         )
-        expect((await collect(stitchIdentity(inOrder(payloads), frame))).toString()).toBe(expected)
+        expect((await collect(new IdentityStitcher(frame), payloads)).toString()).toBe(expected)
       }),
       { numRuns: 60 },
     )
@@ -77,14 +81,14 @@ describe("a stitched answer", () => {
 
   test("of one group without a frame is that group", async () => {
     const payload = deflateSegment(Buffer.from('{"tokens":[[1]]}'))
-    expect(gunzipSync(await collect(stitchGzip(inOrder([payload]), bareFrame))).toString()).toBe('{"tokens":[[1]]}')
+    expect(gunzipSync(await collect(new GzipStitcher(bareFrame), [payload])).toString()).toBe('{"tokens":[[1]]}')
   })
 
   test("sends large segments as they are, without a copy", async () => {
     const payload = deflateSegment(
       Buffer.from(JSON.stringify(Array.from({ length: 9000 }, (_, index) => index * 7919))),
     )
-    const pieces = await collectPieces(stitchGzip(inOrder([payload, payload]), batchFrame))
+    const pieces = await collectPieces(new GzipStitcher(batchFrame), [payload, payload])
     expect(pieces.filter(({ bytes }) => bytes === payload.segment)).toHaveLength(2)
   })
 
@@ -97,17 +101,17 @@ describe("a stitched answer", () => {
       "large",
       Array.from({ length: 9000 }, (_, index) => index * 7919),
     )
-    const pieces = await collectPieces(stitchGzip(inOrder([large, payloadOf("small", [1])]), batchFrame))
+    const pieces = await collectPieces(new GzipStitcher(batchFrame), [large, payloadOf("small", [1])])
     expect(freed).toEqual(["small"])
     for (const { free } of pieces) free?.()
     expect(freed).toEqual(["small", "large"])
-    await collect(stitchIdentity(inOrder([large, payloadOf("small", [1])]), batchFrame))
+    await collect(new IdentityStitcher(batchFrame), [large, payloadOf("small", [1])])
     expect(freed).toEqual(["small", "large", "large", "small"])
   })
 
   test("fails on a damaged segment instead of sending a short text", async () => {
     const payload = deflateSegment(Buffer.from("[1,2,3,4,5,6,7,8,9]"))
     const damaged = { ...payload, segment: payload.segment.subarray(0, 4) }
-    await expect(collect(stitchIdentity(inOrder([damaged]), batchFrame))).rejects.toThrow()
+    await expect(collect(new IdentityStitcher(batchFrame), [damaged])).rejects.toThrow()
   })
 })

@@ -15,40 +15,86 @@ export const batchFrame: Frame = { before: '{"batch":[', after: "]}" }
 /** One group alone. */
 export const bareFrame: Frame = { before: "", after: "" }
 
+/** Puts an answer together from stored groups: what can be written by now, call by call, in order. */
+export interface Stitcher {
+  begin(): Piece[]
+  add(payload: Payload): Piece[] | Promise<Piece[]>
+  end(): Piece[]
+}
+
 const comma = Buffer.from(",")
 
 /**
  * An answer as one gzip member, from groups that were compressed when they came: the segments go out as they are, and
  * what stands around them in stored blocks. Nothing is compressed and nothing is inflated.
  */
-export async function* stitchGzip(payloads: AsyncIterable<Payload>, frame: Frame): AsyncGenerator<Piece> {
-  const small = new Coalescer()
-  let crc = 0
-  let bytes = 0
-  let first = true
-  const add = (json: Uint8Array): Uint8Array => {
-    crc = crc32(json, crc)
-    bytes += json.length
-    return storedBlock(json, false)
+export class GzipStitcher implements Stitcher {
+  readonly #frame: Frame
+  readonly #small = new Coalescer()
+  #crc = 0
+  #bytes = 0
+  #isFirst = true
+
+  constructor(frame: Frame) {
+    this.#frame = frame
   }
-  yield* small.push(gzipHeader)
-  if (frame.before !== "") yield* small.push(add(Buffer.from(frame.before)))
-  for await (const payload of payloads) {
-    if (!first) yield* small.push(add(comma))
-    first = false
-    crc = combineCrc32(crc, payload.crc32, payload.jsonBytes)
-    bytes += payload.jsonBytes
-    yield* small.push(payload.segment, payload.free)
+
+  begin(): Piece[] {
+    const before = Buffer.from(this.#frame.before)
+    this.#crc = crc32(before)
+    this.#bytes = before.length
+    const pieces = this.#small.push(gzipHeader)
+    return before.length === 0 ? pieces : [...pieces, ...this.#small.push(storedBlock(before, false))]
   }
-  const after = Buffer.from(frame.after)
-  crc = crc32(after, crc)
-  bytes += after.length
-  yield* small.push(storedBlock(after, true))
-  const trailer = Buffer.alloc(8)
-  trailer.writeUInt32LE(crc, 0)
-  trailer.writeUInt32LE(bytes % 2 ** 32, 4)
-  yield* small.push(trailer)
-  yield* small.flush()
+
+  add({ segment, crc32: crc, jsonBytes, free }: Payload): Piece[] {
+    const pieces: Piece[] = []
+    if (!this.#isFirst) {
+      this.#crc = crc32(comma, this.#crc)
+      this.#bytes += comma.length
+      pieces.push(...this.#small.push(commaBlock))
+    }
+    this.#isFirst = false
+    this.#crc = combineCrc32(this.#crc, crc, jsonBytes)
+    this.#bytes += jsonBytes
+    pieces.push(...this.#small.push(segment, free))
+    return pieces
+  }
+
+  end(): Piece[] {
+    const after = Buffer.from(this.#frame.after)
+    const trailer = Buffer.alloc(8)
+    trailer.writeUInt32LE(crc32(after, this.#crc), 0)
+    trailer.writeUInt32LE((this.#bytes + after.length) % 2 ** 32, 4)
+    return [...this.#small.push(storedBlock(after, true)), ...this.#small.push(trailer), ...this.#small.flush()]
+  }
+}
+
+/** The same answer for a client that takes no gzip. */
+export class IdentityStitcher implements Stitcher {
+  readonly #frame: Frame
+  readonly #small = new Coalescer()
+  #isFirst = true
+
+  constructor(frame: Frame) {
+    this.#frame = frame
+  }
+
+  begin(): Piece[] {
+    return this.#small.push(Buffer.from(this.#frame.before))
+  }
+
+  async add(payload: Payload): Promise<Piece[]> {
+    const json = await inflateSegment(payload)
+    payload.free?.()
+    const before = this.#isFirst ? [] : this.#small.push(comma)
+    this.#isFirst = false
+    return [...before, ...this.#small.push(json)]
+  }
+
+  end(): Piece[] {
+    return [...this.#small.push(Buffer.from(this.#frame.after)), ...this.#small.flush()]
+  }
 }
 
 /** The bytes of the gzip answer, known before its first is read. */
@@ -57,22 +103,6 @@ export function stitchedLength(segmentLengths: readonly number[], frame: Frame):
   const commas = Math.max(0, segmentLengths.length - 1) * (blockHeaderLength + comma.length)
   const segments = segmentLengths.reduce((sum, length) => sum + length, 0)
   return gzipHeader.length + before + segments + commas + blockHeaderLength + frame.after.length + 8
-}
-
-/** The same answer for a client that takes no gzip. */
-export async function* stitchIdentity(payloads: AsyncIterable<Payload>, frame: Frame): AsyncGenerator<Piece> {
-  const small = new Coalescer()
-  let first = true
-  yield* small.push(Buffer.from(frame.before))
-  for await (const payload of payloads) {
-    if (!first) yield* small.push(comma)
-    first = false
-    const json = await inflateSegment(payload)
-    payload.free?.()
-    yield* small.push(json)
-  }
-  yield* small.push(Buffer.from(frame.after))
-  yield* small.flush()
 }
 
 const inflateRawAsync = promisify(inflateRaw)
@@ -87,6 +117,7 @@ export async function inflateSegment(payload: Payload): Promise<Uint8Array> {
 // Magic, deflate, no flags, no time, no level, unknown system.
 const gzipHeader = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255])
 const blockHeaderLength = 5
+const commaBlock = storedBlock(comma, false)
 
 /** A stored block of at most 65,535 bytes that starts, and so ends, on a byte boundary. */
 function storedBlock(data: Uint8Array, last: boolean): Uint8Array {
