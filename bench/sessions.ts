@@ -27,6 +27,8 @@ const end = tokenizer.eosTokenId ?? 0
 const sentence = "It is 42, and the next number is two words longer than the one before. "
 const perHalf = Math.round(wantedTokens / turns / 2)
 const text = sentence.repeat(Math.ceil(perHalf / tokenizer.encode(sentence).length))
+/** A text that begins otherwise and goes on otherwise, so that no part of it was encoded before. */
+const textOf = (name: string): string => text.replaceAll("42", name)
 const answerIds = [...tokenizer.encode(text).slice(0, perHalf), end]
 const answerLogprobs = answerIds.map(() => -0.5)
 
@@ -49,7 +51,8 @@ function cpuNow(): number {
   return (user + system) / 1000
 }
 
-async function play(): Promise<Play> {
+/** Texts are those of one play alone: what was encoded lately is remembered. */
+async function play(name: number): Promise<Play> {
   let prompt: readonly number[] = []
   const session = openSession({
     tokenizer,
@@ -73,7 +76,7 @@ async function play(): Promise<Play> {
   const costs: Turn[] = []
   let cpuMs = 0
   for (let turn = 0; turn < turns; turn += 1) {
-    messages.push({ role: "user", content: `${turn} ${text}` })
+    messages.push({ role: "user", content: textOf(`${name}.${turn}`) })
     const body = JSON.stringify(messages)
     const began = cpuNow()
     const read = readRequest(body)
@@ -102,9 +105,9 @@ function listingMs(prompt: readonly number[]): number {
   return copy.length === prompt.length ? took : Number.NaN
 }
 
-await play()
+await play(-1)
 const plays: Play[] = []
-for (let round = 0; round < rounds; round += 1) plays.push(await play())
+for (let round = 0; round < rounds; round += 1) plays.push(await play(round))
 const [one] = plays
 if (one === undefined) throw new Error("nothing was measured")
 
