@@ -1,3 +1,4 @@
+import { once } from "node:events"
 import { readFileSync, rmSync } from "node:fs"
 import { mkdtemp, readdir } from "node:fs/promises"
 import { createServer } from "node:net"
@@ -8,7 +9,7 @@ import { describe, expect, onTestFinished, test } from "vitest"
 
 import { createMemoryStore } from "../../packages/atropos/src/server/stores/memory-store.ts"
 import { createTrajectoryServer } from "../../packages/atropos/src/server/trajectory-server.ts"
-import { GatedStore, ServerUnderTest, until } from "./server-under-test.ts"
+import { GatedStore, ServerUnderTest, until, wireGroup } from "./server-under-test.ts"
 
 async function newFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "atropos-operation-"))
@@ -111,6 +112,31 @@ describe("closing", () => {
     store.release()
     expect((await push).json).toEqual({ status: "received" })
     await closing
+  })
+
+  test.each([
+    ["a push", "", /^503 .*retry-after: 1.*\{"detail":"The server is closing; /s],
+    ["a question", "GET /ready HTTP/1.1\r\nHost: x\r\n\r\n", /^503 .*\{"status":"draining"\}/s],
+  ])("tells %s that comes behind a call under way, which ends", async (_name, question, expected) => {
+    const store = new GatedStore()
+    const server = await ServerUnderTest.start({ store })
+    const body = JSON.stringify(wireGroup(1))
+    const push = `POST /scored_data HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+    const socket = await server.connect()
+    let answers = ""
+    socket.on("data", (chunk) => (answers += String(chunk)))
+    store.hold()
+    socket.write(push)
+    await until(() => store.waiting > 0)
+    const closing = server.server.close()
+    socket.write(question === "" ? push : question)
+    // What was written lies at the server, which reads it in its next turn.
+    for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve))
+    store.release()
+    await Promise.all([closing, once(socket, "close")])
+    const [, kept, turnedAway] = answers.split("HTTP/1.1 ")
+    expect(kept).toMatch(/^200 .*\{"status":"received"\}/s)
+    expect(turnedAway).toMatch(expected)
   })
 
   test("answers those who wait for a batch or for room", async () => {

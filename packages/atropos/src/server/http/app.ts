@@ -11,7 +11,7 @@ import { addOpenApi } from "./openapi.ts"
 import { addBatchRoutes } from "./routes/batch-routes.ts"
 import { addEnvironmentRoutes } from "./routes/environment-routes.ts"
 import { addLogRoutes } from "./routes/log-routes.ts"
-import { addOperatorRoutes } from "./routes/operator-routes.ts"
+import { addOperatorRoutes, operatorPaths } from "./routes/operator-routes.ts"
 import { addPushRoutes } from "./routes/push-routes.ts"
 import { addTrainerRoutes } from "./routes/trainer-routes.ts"
 
@@ -26,6 +26,8 @@ export async function createApp(
     // A HEAD route would run the handler of its GET, and so take a batch.
     exposeHeadRoutes: false,
     forceCloseConnections: "idle",
+    // `turnAwayWhileClosing` says it in the form of all other answers.
+    return503OnClosing: false,
     routerOptions: { ignoreTrailingSlash: true },
     requestTimeout: (limits.headersTimeout + limits.maxHold + limits.bodyTimeout) * 1000,
     http: { headersTimeout: limits.headersTimeout * 1000, connectionsCheckingInterval: 1000 },
@@ -44,6 +46,7 @@ export async function createApp(
   })
   if (access.cors !== null) await app.register(cors, { origin: access.cors, methods: ["GET", "POST"] })
   addAccessControl(app, access, (reason) => metrics.refused(reason))
+  turnAwayWhileClosing(app, context)
   answerUnknownCalls(app)
   answerFailures(app, context)
   addOpenApi(app)
@@ -54,6 +57,20 @@ export async function createApp(
   addLogRoutes(app, context, book)
   addOperatorRoutes(app, context)
   return app
+}
+
+/** Calls under way may end; what comes behind them on their connections is for the next start. */
+function turnAwayWhileClosing(app: FastifyInstance, { draining, metrics }: ServerContext): void {
+  app.addHook("onRequest", async (request, reply) => {
+    if (!draining() || operatorPaths.has(request.routeOptions.url ?? "")) return
+    metrics.refused("closing")
+    return sendFault(
+      request,
+      reply.header("retry-after", "1"),
+      503,
+      "The server is closing; call again when it is back",
+    )
+  })
 }
 
 function answerUnknownCalls(app: FastifyInstance): void {

@@ -5,6 +5,9 @@ import { sendJson } from "../answers.ts"
 import type { ServerContext } from "../context.ts"
 import { describeCall } from "../openapi.ts"
 
+/** They answer until the end. */
+export const operatorPaths: ReadonlySet<string> = new Set(["/health", "/ready", "/metrics"])
+
 /** For whoever runs the server: is it there, does it take work, how is it. */
 export function addOperatorRoutes(app: FastifyInstance, context: ServerContext): void {
   const state = z.object({ status: z.string() })
