@@ -130,7 +130,7 @@ test("a score that throws fails its rollout at the scorer, and no other", async 
   expect(dropped).toMatchObject([
     {
       reason: "rollout-failed",
-      detail: "1 rollouts failed, the first at scorer: no number",
+      detail: "1 rollout failed, the first at scorer: no number",
       group: { sequences: [{}, {}] },
     },
   ])

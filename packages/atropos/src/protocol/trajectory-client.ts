@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto"
 import { promisify } from "node:util"
 import { gunzip } from "node:zlib"
 import { z } from "zod"
+import { counted } from "../runtime/counted.ts"
 import type { AtroposError } from "../runtime/errors.ts"
 import { type Logger, silentLogger } from "../runtime/logger.ts"
 import { retry, type RetryPolicy } from "../runtime/retry.ts"
@@ -220,7 +221,7 @@ export class TrajectoryClient {
     const undelivered = this.#spool.close()
     if (undelivered > 0) {
       const fate = spoolDirectory === undefined ? "are lost" : `stay in ${spoolDirectory}`
-      logger.error(`${undelivered} groups could not be delivered and ${fate}`)
+      logger.error(`${counted(undelivered, "group")} could not be delivered and ${fate}`)
     }
     await this.#transport.close()
     return { undelivered }

@@ -9,6 +9,7 @@ import { serve } from "../../environment/serve/serve.ts"
 import { describeSummary, describeWork, RunCounter } from "../../environment/serve/summary.ts"
 import { StepLogger } from "../../environment/serve/step-logger.ts"
 import { TrajectoryClient } from "../../protocol/trajectory-client.ts"
+import { counted } from "../../runtime/counted.ts"
 import type { CommandRun } from "./command-run.ts"
 import { openTrackers } from "./open-trackers.ts"
 import type { Progress } from "./progress.ts"
@@ -75,7 +76,7 @@ function showSteps(
       progress.update(
         status.current_step,
         totalSteps,
-        `steps  ${describeWork(counter)}; ${inFlight} groups in flight, ${status.queue_size} queued`,
+        `steps  ${describeWork(counter)}; ${counted(inFlight, "group")} in flight, ${status.queue_size} queued`,
       ),
   }
 }

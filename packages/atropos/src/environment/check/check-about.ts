@@ -3,7 +3,7 @@ import type { z } from "zod"
 import { environmentConfig } from "../config/environment-config.ts"
 import type { EnvironmentAbout } from "../environment-class.ts"
 import type { CheckResult } from "./check-environment.ts"
-import { counted } from "./counted.ts"
+import { counted } from "../../runtime/counted.ts"
 
 /** What can be said of an environment without running it. */
 export function checkAbout({ name, config = environmentConfig }: EnvironmentAbout): CheckResult[] {

@@ -1,5 +1,5 @@
 import type { CheckResult } from "./check-environment.ts"
-import { counted } from "./counted.ts"
+import { counted } from "../../runtime/counted.ts"
 
 /** The scores of one item's rollouts, and what went wrong. */
 export interface Attempt {

@@ -1,3 +1,4 @@
+import { counted } from "../../runtime/counted.ts"
 import type { TrajectoryGroup } from "./trajectory-group.ts"
 
 /** Why a group is not sent. */
@@ -45,7 +46,8 @@ export function checkGroup(
   }
   const own = group.groupOverrides?.["group_size"]
   const size = typeof own === "number" ? own : limits.groupSize
-  if (sequences.length !== size) return { reason: "size", detail: `${sequences.length} sequences instead of ${size}` }
+  if (sequences.length !== size)
+    return { reason: "size", detail: `${counted(sequences.length, "sequence")} instead of ${size}` }
   if (limits.maxTokenLen > 0) {
     const longest = Math.max(...sequences.map(({ tokens }) => tokens.length))
     if (longest >= limits.maxTokenLen) {

@@ -1,3 +1,4 @@
+import { counted } from "../../runtime/counted.ts"
 import type { Logger } from "../../runtime/logger.ts"
 import type { EnvironmentConfig } from "../config/environment-config.ts"
 import type { Collected, Environment } from "../environment.ts"
@@ -106,7 +107,7 @@ function blame<Item>(collected: CollectedItem<Item>): CollectedItem<Item> {
     if (collected.productive || groups.length + dropped.length > 0) return collected
     return { ...collected, dropped: [{ reason: "nothing", detail: "the environment made no group of the item" }] }
   }
-  const detail = `${failures.length} rollouts failed, the first at ${describeFailure(first)}`
+  const detail = `${counted(failures.length, "rollout")} failed, the first at ${describeFailure(first)}`
   const short = (drop: Drop): boolean => drop.reason === "size" || drop.reason === "empty"
   const blamed = dropped.map((drop): Drop => (short(drop) ? { ...drop, reason: "rollout-failed", detail } : drop))
   if (groups.length + dropped.length === 0) blamed.push({ reason: "rollout-failed", detail })

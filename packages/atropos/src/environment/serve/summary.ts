@@ -1,3 +1,4 @@
+import { counted } from "../../runtime/counted.ts"
 import type { DropReason } from "../groups/check-group.ts"
 import type { Boundary } from "../rollouts/rollout-failure.ts"
 import type { ItemOutcome, RunListener } from "./run-listener.ts"
@@ -77,7 +78,7 @@ export function describeSummary({ end, step, items, ...counts }: RunSummary): st
     failed: "given up",
   }
   return (
-    `${ends[end]} at step ${step}: ${items.taken} items taken, ${items.sent} sent, ${items.dropped} dropped, ${items.unfinished} unfinished; ` +
+    `${ends[end]} at step ${step}: ${counted(items.taken, "item")} taken, ${items.sent} sent, ${items.dropped} dropped, ${items.unfinished} unfinished; ` +
     describeWork(counts)
   )
 }
@@ -89,7 +90,7 @@ export function describeWork({
   rollouts,
   rolloutsFailed,
 }: Pick<RunSummary, "groupsSent" | "groupsDropped" | "rollouts" | "rolloutsFailed">): string {
-  return `${groupsSent} groups sent${listed("dropped", groupsDropped)}; ${rollouts} rollouts${listed("failed", rolloutsFailed)}`
+  return `${counted(groupsSent, "group")} sent${listed("dropped", groupsDropped)}; ${counted(rollouts, "rollout")}${listed("failed", rolloutsFailed)}`
 }
 
 function listed(what: string, counts: Readonly<Record<string, number>>): string {
