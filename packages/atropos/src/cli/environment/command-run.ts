@@ -3,7 +3,6 @@ import type { CommandContext } from "../command.ts"
 import { openRun, type OpenRun } from "./open-run.ts"
 import { createProgress, type Progress } from "./progress.ts"
 import type { Configuration } from "./resolve-configuration.ts"
-import { sayWhatIsMissing } from "./say-what-is-missing.ts"
 import { withClosing } from "./with-closing.ts"
 
 /** What serve, process and evaluate work with. */
@@ -33,9 +32,7 @@ export function withCommandRun(
     }
     const run = await openRun(environmentClass, configuration, shown)
     defer(() => run.close())
-    const ended = new AbortController()
-    void sayWhatIsMissing(run.policy.server, { logger: run.logger, signal: ended.signal })
-    defer(() => ended.abort())
+    run.policy.server.look()
     defer(() => progress.end())
     return work({ run, configuration, context: shown, progress, defer })
   })

@@ -15,6 +15,10 @@ import type { Configuration } from "./resolve-configuration.ts"
 /** Where inference servers are looked for when no address is configured. */
 const usualPorts = [9004, 9005, 9006, 9007]
 
+const withoutServers =
+  "Rollouts wait and go on by themselves when it is there. --openai.base_url names another server; without a model, " +
+  "atropos stub is one, and --testing does without"
+
 export interface Policy {
   server: ServerPool
   tokenizer: Tokenizer
@@ -41,7 +45,7 @@ export async function connectPolicy(
   const stub = run.testing ? await startStub(env.seed ?? 0) : undefined
   const tokenizer = stub?.tokenizer ?? (await loadNamed(env.tokenizerName))
   const placed = await placeServers(servers, { stub, slurm: run.slurm, environment: context.environment })
-  const server = await openPool(placed, tokenizer, { env, run }, context)
+  const server = await openPool(placed, tokenizer, { env, run }, { ...context, wayOut: withoutServers })
   const helpers: Record<string, InferenceServer> = {}
   for (const [name, configs] of Object.entries(helperConfigs)) {
     const own = await placeServers(configs, { stub, slurm: false, environment: context.environment })
@@ -110,7 +114,7 @@ async function openPool(
   configs: readonly ServerConfig[],
   tokenizer: Tokenizer | undefined,
   { env, run }: Pick<Configuration, "env" | "run">,
-  { environment, logger = silentLogger }: ConnectContext,
+  { environment, logger = silentLogger, wayOut }: ConnectContext & { wayOut?: string },
 ): Promise<ServerPool> {
   const reasoning = reasoningOf(env)
   const servers = await Promise.all(
@@ -123,5 +127,10 @@ async function openPool(
       }
     }),
   )
-  return openServerPool(servers, { environment, logger, maxCompletions: run.maxNCompletions })
+  return openServerPool(servers, {
+    environment,
+    logger,
+    maxCompletions: run.maxNCompletions,
+    ...(wayOut === undefined ? {} : { wayOut }),
+  })
 }

@@ -11,6 +11,8 @@ export interface HealthWatchOptions {
   intervalMs: number
   /** Whether servers are asked and struck off; a paused one is waited for in any case. */
   strikesOff: boolean
+  /** What can be done when no server is there; said once, if none has answered a request yet. */
+  wayOut?: string
 }
 
 /** A check that fails while requests still succeed says that the server is busy, not that it is gone. */
@@ -33,6 +35,7 @@ export class HealthWatch {
   readonly #running = new AbortController()
   #timer: NodeJS.Timeout | undefined
   #quietRounds = 0
+  #saidWayOut = false
 
   constructor(options: HealthWatchOptions) {
     this.#options = options
@@ -42,6 +45,12 @@ export class HealthWatch {
   touch(): void {
     this.#quietRounds = 0
     if (this.#timer === undefined && !this.#running.signal.aborted) this.#plan()
+  }
+
+  /** Asks all servers at once, before there is a request. */
+  look(): void {
+    this.touch()
+    for (const server of this.#options.servers) void this.#checkOnce(server, failuresToStrikeOff)
   }
 
   /** A request could not reach its server: do not wait for the next round. */
@@ -126,6 +135,17 @@ export class HealthWatch {
     const reason = error instanceof Error ? error.message : String(error)
     server.state = { kind: "unhealthy", reason }
     queue.leave(server)
-    logger.warn(`no requests to ${server.server.name} until it is well again: ${reason}`, { waiting: queue.waiting })
+    const words = `no requests to ${server.server.name} until it is well again: ${reason}${this.#wayOut()}`
+    logger.warn(words, { waiting: queue.waiting })
+  }
+
+  #wayOut(): string {
+    const { servers, wayOut } = this.#options
+    const noneEver = servers.every(
+      ({ state, lastSuccess }) => state.kind === "unhealthy" && lastSuccess === Number.NEGATIVE_INFINITY,
+    )
+    if (wayOut === undefined || this.#saidWayOut || !noneEver) return ""
+    this.#saidWayOut = true
+    return `. ${wayOut}`
   }
 }

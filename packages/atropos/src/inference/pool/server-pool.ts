@@ -44,6 +44,8 @@ export interface ServerPoolOptions {
   healthIntervalMs?: number
   /** Whether servers that do not answer are struck off until they do. @default true */
   healthChecks?: boolean
+  /** What can be done when no server is there; said once, if none has answered a request yet. */
+  wayOut?: string
   logger?: Logger
   /** In [0, 1). @default Math.random */
   random?: () => number
@@ -88,12 +90,18 @@ export class ServerPool implements InferenceServer {
       logger: this.#logger,
       intervalMs: options.healthIntervalMs ?? 1000,
       strikesOff: options.healthChecks ?? true,
+      ...(options.wayOut === undefined ? {} : { wayOut: options.wayOut }),
     })
   }
 
   /** Opens a session whose calls this pool answers. */
   session(options: Omit<SessionOptions, "server">): Session {
     return openSession({ ...options, server: this })
+  }
+
+  /** Asks all servers whether they are well now, not only at the first request: who is missing is told early. */
+  look(): void {
+    this.#watch.look()
   }
 
   /** Scales every server's places: this environment's share, as the trajectory server says. */
