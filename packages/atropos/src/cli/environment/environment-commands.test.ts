@@ -159,22 +159,33 @@ test("serve wants servers that tell token ids, and says what the server is; eval
   expect(out()).toContain("|percent correct| ↑ |")
 })
 
-test("an inference server that is not there is waited for, and its address and the way out are said", async () => {
+test("an inference server that is not there is waited for and told of once, with its address and the way out", async () => {
   const { directory, context } = workplace()
   mkdirSync(join(directory, "tokenizer"))
   for (const [file, text] of Object.entries(stubTokenizerFiles)) {
     writeFileSync(join(directory, "tokenizer", file), text ?? "")
   }
-  const stop = new AbortController()
-  let log = ""
-  const stderr = (text: string): void => {
-    log += text
-    if (log.includes("--testing")) stop.abort()
-  }
   const flags = ["--openai.base_url", "http://127.0.0.1:1/v1", "--openai.server_type", "vllm", "--track", "none"]
-  const argv = ["process", "lengths.ts", ...flags, "--env.tokenizer_name", join(directory, "tokenizer")]
-  expect(await runCommand(argv, { ...context, stderr, signal: stop.signal })).toBe(130)
-  expect(log).toMatch(/127\.0\.0\.1:1\/v1 could not be reached.*--openai\.base_url.*atropos stub.*--testing/)
+  const argv = ["lengths.ts", ...flags, "--env.tokenizer_name", join(directory, "tokenizer")]
+  for (const [command, said, alsoWarned] of [
+    ["process", /^stopped: 0 groups of 0 items, \d unfinished\nno group, so no file\n$/, /^$/],
+    ["evaluate", /^$/, /^\S+ warn {2}stopped: 0 rollouts done, nothing measured\n$/],
+  ] as const) {
+    const stop = new AbortController()
+    let log = ""
+    let out = ""
+    const stderr = (text: string): void => {
+      log += text
+      if (log.includes("--testing")) stop.abort()
+    }
+    const stdout = (text: string): void => void (out += text)
+    expect(await runCommand([command, ...argv], { ...context, stdout, stderr, signal: stop.signal })).toBe(130)
+    const [missing = "", ...rest] = log.split(/(?<=\n)/)
+    expect(missing).toMatch(/127\.0\.0\.1:1\/v1 could not be reached.*--openai\.base_url.*atropos stub.*--testing/)
+    expect(rest.join("")).toMatch(alsoWarned)
+    expect(out).toMatch(said)
+  }
+  expect(readdirSync(join(directory, "data"))).toEqual([])
 })
 
 test("unknown keys of a YAML file are refused with the nearest, or passed over with a warning", async () => {
@@ -245,6 +256,18 @@ test("evaluate prints a table, and with --json the content of metrics.json", asy
   const json = workplace()
   expect(await runCommand([...argv, "--json"], json.context)).toBe(0)
   expect(JSON.parse(json.out())).toMatchObject({ results: { "atropos|lengths_eval|0": { "eval/percent_correct": 1 } } })
+})
+
+test("evaluate of an environment without an evaluation says that and nothing else", async () => {
+  const { directory, context, log } = workplace()
+  writeFileSync(
+    join(directory, "bare.ts"),
+    `import { defineEnvironment } from ${JSON.stringify(library)}
+export default defineEnvironment({ name: "bare", rows: [1], prompt: () => [], score: () => 0 })
+`,
+  )
+  expect(await runCommand(["evaluate", "bare.ts", "--testing"], context)).toBe(2)
+  expect(log()).toMatch(/^atropos: bare has no evaluation;[^\n]*\n$/)
 })
 
 test("evaluate writes its files to data_dir_to_save_evals", async () => {

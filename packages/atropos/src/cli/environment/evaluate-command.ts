@@ -13,6 +13,7 @@ import {
 } from "../../environment/evaluate/write-evaluation.ts"
 import { inOwnCode } from "../../environment/own-code.ts"
 import { AtroposError } from "../../runtime/errors.ts"
+import { counted } from "../../runtime/counted.ts"
 import type { CommandRun } from "./command-run.ts"
 import type { Configuration } from "./resolve-configuration.ts"
 
@@ -20,10 +21,14 @@ import type { Configuration } from "./resolve-configuration.ts"
 export async function runEvaluate({ run, configuration, context, progress, defer }: CommandRun): Promise<number> {
   const { config, environment, logger, policy, name } = run
   defer(() => environment.cleanup())
+  let rolloutsDone = 0
   try {
     const directory = await prepareDirectory(configuration, context.workingDirectory)
-    if (directory === undefined) {
-      logger.warn("no --env.data_dir_to_save_evals: the results are printed only")
+    // Once it is clear that there will be results.
+    let printsOnly = directory === undefined
+    const sayPrintsOnly = (): void => {
+      if (printsOnly) logger.warn("no --env.data_dir_to_save_evals: the results are printed only")
+      printsOnly = false
     }
     const began = performance.now()
     await inOwnCode("setup", () => environment.setup())
@@ -32,7 +37,12 @@ export async function runEvaluate({ run, configuration, context, progress, defer
       signal: context.signal,
       step: 0,
       concurrency: policy.evaluationConcurrency,
-      onProgress: (done, started) => progress.update(done, started, "rollouts"),
+      onProgress: (done, started) => {
+        if (context.signal.aborted) return
+        rolloutsDone = done
+        sayPrintsOnly()
+        progress.update(done, started, "rollouts")
+      },
     })
     progress.end()
     if (result === undefined) {
@@ -41,6 +51,7 @@ export async function runEvaluate({ run, configuration, context, progress, defer
         `${name} has no evaluation; define evaluate (or evaluation in the short form)`,
       )
     }
+    sayPrintsOnly()
     const report: EvaluationReport = {
       name,
       modelName: configuration.servers[0]?.modelName ?? "default",
@@ -55,8 +66,10 @@ export async function runEvaluate({ run, configuration, context, progress, defer
       logger.info(`wrote ${relative(context.workingDirectory, directory) || "."}/metrics.json`)
     return 0
   } catch (error) {
-    if (context.signal.aborted) return 130
-    throw error
+    if (!context.signal.aborted) throw error
+    progress.end()
+    logger.warn(`stopped: ${counted(rolloutsDone, "rollout")} done, nothing measured`)
+    return 130
   }
 }
 

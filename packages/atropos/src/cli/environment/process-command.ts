@@ -3,6 +3,7 @@ import { relative, resolve } from "node:path"
 import { processItems } from "../../environment/process/process.ts"
 import { createLogListener } from "../../environment/serve/log-listener.ts"
 import type { RunListener } from "../../environment/serve/run-listener.ts"
+import { counted } from "../../runtime/counted.ts"
 import type { CommandRun } from "./command-run.ts"
 import { openTrackers } from "./open-trackers.ts"
 
@@ -17,10 +18,10 @@ export async function runProcess({ run, configuration, context, progress, defer 
     groupSent: () => tracker.log(metrics.entry(`env:${name}`, groups++)),
     rolloutEnd: () => {
       rollouts += 1
-      progress.update(groups, config.totalSteps, `groups  ${rollouts} rollouts`)
+      progress.update(groups, config.totalSteps, `groups  ${counted(rollouts, "rollout")}`)
     },
   }
-  const { summary, groupsFile, page } = await processItems({
+  const { summary, files } = await processItems({
     ...run,
     path: resolve(context.workingDirectory, config.dataPathToSaveGroups ?? `data/${name}.jsonl`),
     concurrency: config.maxNumWorkers === -1 ? config.maxNumWorkersPerNode * policy.serverCount : config.maxNumWorkers,
@@ -30,11 +31,17 @@ export async function runProcess({ run, configuration, context, progress, defer 
   progress.end()
   const shownPath = (path: string): string => relative(context.workingDirectory, path)
   if (configuration.run.json) {
-    context.stdout(`${JSON.stringify({ event: "summary", ...summary, groupsFile, page })}\n`)
+    context.stdout(`${JSON.stringify({ event: "summary", ...summary, ...files })}\n`)
   } else {
     const dropped = Object.entries(summary.groupsDropped).map(([reason, count]) => `, ${count} dropped (${reason})`)
-    context.stdout(`${summary.groupsSent} groups of ${summary.items.sent} items${dropped.join("")}\n`)
-    context.stdout(`groups  ${shownPath(groupsFile)}\npage    ${shownPath(page)}\n`)
+    const { sent, unfinished } = summary.items
+    const stopped = summary.end === "stopped"
+    context.stdout(
+      `${stopped ? "stopped: " : ""}${counted(summary.groupsSent, "group")} of ${counted(sent, "item")}` +
+        `${dropped.join("")}${stopped ? `, ${unfinished} unfinished` : ""}\n`,
+    )
+    if (files === undefined) context.stdout("no group, so no file\n")
+    else context.stdout(`groups  ${shownPath(files.groupsFile)}\npage    ${shownPath(files.page)}\n`)
   }
   if (summary.end === "stopped") return 130
   return summary.end === "failed" ? 1 : 0

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync } from "node:fs"
-import { type FileHandle, open } from "node:fs/promises"
+import { type FileHandle, open, rm } from "node:fs/promises"
 import { dirname, extname } from "node:path"
 
 import type { ScoredGroup as WireGroup } from "../../protocol/messages.ts"
@@ -27,6 +27,7 @@ export function freePath(path: string, endings: readonly string[] = [extname(pat
 export class GroupsFile {
   readonly path: string
   readonly #file: FileHandle
+  #empty = true
   #writing: Promise<unknown> = Promise.resolve()
 
   private constructor(path: string, file: FileHandle) {
@@ -42,7 +43,13 @@ export class GroupsFile {
     return new GroupsFile(free, await open(free, "wx"))
   }
 
+  /** Whether no group was given to it yet. */
+  get empty(): boolean {
+    return this.#empty
+  }
+
   write(group: WireGroup): Promise<void> {
+    this.#empty = false
     const { env_id: _, ...kept } = group
     const line = `${JSON.stringify({ ...alwaysThere, ...kept })}\n`
     const written = this.#writing.then(() => this.#file.appendFile(line))
@@ -50,8 +57,10 @@ export class GroupsFile {
     return written
   }
 
+  /** Removes the file if there is no group in it. */
   async close(): Promise<void> {
     await this.#writing
     await this.#file.close()
+    if (this.#empty) await rm(this.path, { force: true })
   }
 }

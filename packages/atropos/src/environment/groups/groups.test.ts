@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
@@ -204,6 +204,15 @@ test("include_messages sends the conversation, or the text as one user message; 
     [{ role: "user", content: "own", reward: 1 }],
   ])
   expect(toWireGroup({ sequences: [scored(1)] }, { includeMessages: false, tokenizer }).messages).toBeUndefined()
+})
+
+test("a groups file without a group is removed at its end", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "atropos-groups-"))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  const file = await GroupsFile.create(join(directory, "groups.jsonl"))
+  expect(readdirSync(directory)).toEqual(["groups.jsonl"])
+  await file.close()
+  expect(readdirSync(directory)).toEqual([])
 })
 
 test("a groups file keeps what is there, takes the next free name, and holds whole lines in order", async () => {

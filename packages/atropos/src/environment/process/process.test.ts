@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
@@ -11,14 +11,23 @@ import { defineEnvironment, type EnvironmentDefinition } from "../define-environ
 import { createRandom } from "../random.ts"
 import { createSessionFactory } from "../session-factory.ts"
 import { ScriptedPolicy, type ScriptedPolicyOptions } from "../testing/scripted-policy.ts"
+import type { RunListener } from "../serve/run-listener.ts"
 import { processItems, type ProcessResult } from "./process.ts"
+
+interface RunChange {
+  exact?: boolean
+  signal?: AbortSignal
+  listeners?: readonly RunListener[]
+}
 
 async function run(
   change: Partial<EnvironmentDefinition<number>>,
   answer: ScriptedPolicyOptions["answer"],
   totalSteps: number,
-  exact = true,
-): Promise<ProcessResult & { lines: { scores: number[]; messages: { content: string }[][] }[]; html: string }> {
+  { exact = true, signal = new AbortController().signal, listeners = [] }: RunChange = {},
+): Promise<
+  ProcessResult & { left: string[]; lines: { scores: number[]; messages: { content: string }[][] }[]; html: string }
+> {
   const directory = mkdtempSync(join(tmpdir(), "atropos-process-"))
   onTestFinished(() => rmSync(directory, { recursive: true }))
   const config = environmentConfig.parse({
@@ -51,14 +60,16 @@ async function run(
     concurrency: 3,
     random: createRandom(2),
     logger: silentLogger,
-    signal: new AbortController().signal,
+    signal,
+    listeners,
   })
-  const text = readFileSync(result.groupsFile, "utf8")
+  const read = (path: string | undefined): string => (path === undefined ? "" : readFileSync(path, "utf8"))
+  const text = read(result.files?.groupsFile)
   const lines = text
     .split("\n")
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line) as never)
-  return { ...result, lines, html: readFileSync(result.page, "utf8") }
+  return { ...result, lines, html: read(result.files?.page), left: readdirSync(directory) }
 }
 
 test("groups stand in the order of their items, however long each takes", async () => {
@@ -91,10 +102,36 @@ test("ends well when there are no more items, and gives up when none gives anyth
   const hopeless = await run({}, () => new Error("down"), 100)
   expect(hopeless.summary.end).toBe("failed")
   expect(hopeless.summary.items.taken).toBeLessThan(25)
+  expect(hopeless.left).toEqual([])
+})
+
+test("when it is stopped, whole groups are kept, and an item that was cut short is no failure", async () => {
+  const stop = new AbortController()
+  const drops: unknown[] = []
+  const listeners: RunListener[] = [{ groupSent: () => stop.abort(), groupDrop: (drop) => void drops.push(drop) }]
+  // The first item is answered, the others never.
+  const answer: ScriptedPolicyOptions["answer"] = ({ prompt }) =>
+    prompt.includes("row 1") ? "x" : Promise.withResolvers<string>().promise
+  const { lines, summary, left } = await run({}, answer, 8, { signal: stop.signal, listeners })
+  expect(lines.map(({ scores }) => scores[0])).toEqual([1])
+  expect(summary).toMatchObject({ end: "stopped", items: { sent: 1, dropped: 0 }, groupsDropped: {} })
+  expect(summary.items.unfinished).toBe(summary.items.taken - 1)
+  expect(drops).toEqual([])
+  expect(left.toSorted()).toEqual(["groups.html", "groups.jsonl"])
+})
+
+test("when it is stopped before there is a group, it leaves no file", async () => {
+  const stop = new AbortController()
+  const answer: ScriptedPolicyOptions["answer"] = () => {
+    stop.abort()
+    return Promise.withResolvers<string>().promise
+  }
+  const { files, left, summary } = await run({}, answer, 8, { signal: stop.signal })
+  expect({ files, left, dropped: summary.groupsDropped }).toEqual({ files: undefined, left: [], dropped: {} })
 })
 
 test("files take groups of providers that tell no token ids, without logprobs", async () => {
-  const { lines, summary } = await run({}, () => "x", 2, false)
+  const { lines, summary } = await run({}, () => "x", 2, { exact: false })
   expect(summary).toMatchObject({ groupsSent: 2, groupsDropped: {} })
   expect(lines[0]?.scores).toEqual([1, 1])
   expect(lines[0]).not.toHaveProperty("inference_logprobs")

@@ -1,5 +1,6 @@
 import { extname } from "node:path"
 
+import { counted } from "../../runtime/counted.ts"
 import type { Logger } from "../../runtime/logger.ts"
 import type { EnvironmentConfig } from "../config/environment-config.ts"
 import type { Environment } from "../environment.ts"
@@ -11,7 +12,7 @@ import { collectItem, type CollectedItem } from "../rollouts/collect-item.ts"
 import { describeFailure } from "../rollouts/rollout-failure.ts"
 import type { OpenSession } from "../rollouts/run-rollout.ts"
 import { ItemSource, type TakenItem } from "../serve/item-source.ts"
-import { emitTo, type RunListener } from "../serve/run-listener.ts"
+import { emitTo, type ItemOutcome, type RunListener } from "../serve/run-listener.ts"
 import { RunCounter, type RunEnd, type RunSummary } from "../serve/summary.ts"
 import { writeGroupsPage } from "./groups-page.ts"
 
@@ -32,8 +33,8 @@ export interface ProcessOptions<Item, Config extends EnvironmentConfig> {
 
 export interface ProcessResult {
   summary: RunSummary
-  groupsFile: string
-  page: string
+  /** Absent when there is no group to be in them. */
+  files: { groupsFile: string; page: string } | undefined
 }
 
 /** Items without a single group after which there is no hope for the rest. */
@@ -41,7 +42,8 @@ const hopeless = 20
 
 /**
  * Makes `total_steps` items' groups without a trajectory server, into a JSONL file and a page. An item that fails or
- * gives nothing is reported, and another is taken in its place. Groups stand in the order of their items.
+ * gives nothing is reported, and another is taken in its place. Groups stand in the order of their items. An abort
+ * of the signal keeps the groups that are whole; an item that it cuts short is no failure and counts as unfinished.
  */
 export async function processItems<Item, Config extends EnvironmentConfig>(
   options: ProcessOptions<Item, Config>,
@@ -101,16 +103,24 @@ export async function processItems<Item, Config extends EnvironmentConfig>(
       last = written.promise
       const collected = await collect(taken)
       await before
+      const { groups, productive, failures } = collected
+      const end = (outcome: ItemOutcome): void =>
+        emit("itemEnd", { outcome, seconds: (performance.now() - began) / 1000, productive, failures })
+      if (groups.length === 0 && failures.some(({ boundary }) => boundary === "cancelled")) {
+        written.resolve()
+        inFlight -= 1
+        items.giveBack(taken)
+        end("returned")
+        return
+      }
       const kept = await keep(collected).finally(written.resolve)
       inFlight -= 1
-      const [failure] = collected.failures
+      const failure = failures.find(({ boundary }) => boundary !== "cancelled")
       if (failure !== undefined) logger.warn(`item ${taken.number}: a rollout failed at ${describeFailure(failure)}`)
       if (kept) made += 1
       barren = kept ? 0 : barren + 1
       items.settle(taken)
-      const { productive, failures } = collected
-      const seconds = (performance.now() - began) / 1000
-      emit("itemEnd", { outcome: kept ? "sent" : "dropped", seconds, productive, failures })
+      end(kept ? "sent" : "dropped")
     }
   }
 
@@ -126,8 +136,11 @@ export async function processItems<Item, Config extends EnvironmentConfig>(
     await file?.close()
     await environment.cleanup()
   }
-  const page = file.path.replace(/\.jsonl$/, ".html")
-  await writeGroupsPage({ from: file.path, to: page, title: `${name}: ${made} items` })
+  let files: ProcessResult["files"]
+  if (!file.empty) {
+    files = { groupsFile: file.path, page: file.path.replace(/\.jsonl$/, ".html") }
+    await writeGroupsPage({ from: files.groupsFile, to: files.page, title: `${name}: ${counted(made, "item")}` })
+  }
   const end: RunEnd = signal.aborted
     ? "stopped"
     : made >= wanted
@@ -136,5 +149,5 @@ export async function processItems<Item, Config extends EnvironmentConfig>(
         ? "failed"
         : "exhausted"
   const summary = counter.summary(end, { step: made, taken: items.count, unfinished: items.pending().length })
-  return { summary, groupsFile: file.path, page }
+  return { summary, files }
 }
