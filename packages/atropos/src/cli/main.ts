@@ -1,4 +1,5 @@
 import { createRequire } from "node:module"
+import { setTimeout } from "node:timers/promises"
 
 import { z } from "zod"
 
@@ -15,6 +16,8 @@ export function main(argv: readonly string[]): Promise<number> {
 
 /** Terminals, npm and timeout(1) each pass a stop on, so that it comes twice: that is no second one. */
 const sameStopMs = 500
+/** Within this it has come twice, if the machine is not too busy. */
+const sameStopSpreadMs = 100
 
 /** Runs with the process's streams and signals; an error of use or operation is a sentence and an exit code. */
 export async function runWithProcess(run: (context: CommandContext) => Promise<number>): Promise<number> {
@@ -41,6 +44,9 @@ export async function runWithProcess(run: (context: CommandContext) => Promise<n
   } catch (error) {
     return reportError(error, context)
   } finally {
+    // Node no longer listens for signals while it ends, and the same stop coming once more would kill it.
+    const sinceStop = performance.now() - stoppedAt
+    if (abort.signal.aborted && sinceStop < sameStopSpreadMs) await setTimeout(sameStopSpreadMs - sinceStop)
     process.off("SIGINT", stop)
     process.off("SIGTERM", stop)
   }
