@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
-import { type AddressInfo, createServer } from "node:net"
+import { type AddressInfo, connect, createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { text } from "node:stream/consumers"
@@ -65,6 +65,21 @@ test("a stop that comes twice at once, as from a terminal and npm, ends a comman
   child.kill("SIGINT")
   child.kill("SIGTERM")
   expect(await once(child, "exit")).toEqual([0, null])
+})
+
+test("the same stop that comes again when a command has done its work does not kill it", async () => {
+  const child = spawn(process.execPath, [commandFile(), "stub", "--port", "0"], { cwd: newFolder() })
+  onTestFinished(() => void child.kill("SIGKILL"))
+  const [line] = (await once(child.stdout, "data")) as [Buffer]
+  const port = Number(/127\.0\.0\.1:(\d+)/.exec(line.toString())?.[1])
+  const connection = connect(port, "127.0.0.1")
+  await once(connection, "connect")
+  const exit = once(child, "exit")
+  child.kill("SIGINT")
+  // The stub has let go of its connections: it is about to end.
+  await once(connection.resume(), "close")
+  child.kill("SIGTERM")
+  expect(await exit).toEqual([0, null])
 })
 
 test.each(["run-api", "stub", "policy"])(
