@@ -8,6 +8,7 @@ import { TrajectoryClient } from "../../protocol/trajectory-client.ts"
 import { createLineLogger } from "../../runtime/logger.ts"
 import { openSqliteStore } from "../stores/sqlite/sqlite-store.ts"
 import { createTrajectoryServer, type TrajectoryServer } from "../trajectory-server.ts"
+import { groupIdOf, noiseGroup, smallRegistration } from "./small-run.ts"
 
 let directory: string
 let server: TrajectoryServer
@@ -47,32 +48,16 @@ async function damage(statement: string, ids: readonly number[]): Promise<void> 
 const overwrite = "UPDATE payloads SET segment = zeroblob(length(segment)) WHERE id = ?"
 const remove = "DELETE FROM payloads WHERE id = ?"
 
-const registration = {
-  wandb_group: "g",
-  wandb_project: "p",
-  batch_size: 4,
-  max_token_len: 64,
-  checkpoint_dir: "",
-  save_checkpoint_interval: 0,
-  starting_step: 0,
-  num_steps: 9,
-}
+const groupOf = (id: number, tokensEach = 3): ScoredGroup => noiseGroup(id, tokensEach)
 
-/** Two sequences that hardly compress. */
-function groupOf(id: number, tokensEach = 3): ScoredGroup {
-  const tokens = [0, 1].map(() => [id, ...Array.from({ length: tokensEach }, () => Math.floor(Math.random() * 1e5))])
-  return { tokens, masks: tokens, scores: [1, -0.25] }
-}
-
-const idsOf = (groups: readonly Pick<ScoredGroup, "tokens">[] | null): number[] | undefined =>
-  groups?.map(({ tokens }) => tokens[0]![0]!)
+const idsOf = (groups: readonly Pick<ScoredGroup, "tokens">[] | null): number[] | undefined => groups?.map(groupIdOf)
 
 describe("a stored group that can not be read", () => {
   it.each([
     ["overwritten", overwrite],
     ["gone", remove],
   ])("because it is %s is set aside, and the trainer gets the others", async (_, statement) => {
-    await client.register(registration)
+    await client.register(smallRegistration)
     for (let id = 0; id < 5; id++) await client.pushGroup(groupOf(id))
     await damage(statement, [1, 2])
     expect(idsOf((await client.batch()).batch)).toEqual([0, 3])
@@ -82,7 +67,7 @@ describe("a stored group that can not be read", () => {
   })
 
   it("stays aside after a restart, with its bytes in the file", async () => {
-    await client.register(registration)
+    await client.register(smallRegistration)
     for (let id = 0; id < 4; id++) await client.pushGroup(groupOf(id))
     await damage(overwrite, [0])
     expect(idsOf((await client.batch()).batch)).toEqual([1, 2])
@@ -101,7 +86,7 @@ describe("a stored group that can not be read", () => {
   })
 
   it("behind what has been sent already cuts the answer, and the next poll gets a batch without it", async () => {
-    await client.register(registration)
+    await client.register(smallRegistration)
     await client.pushGroup(groupOf(0, 200_000))
     for (let id = 1; id < 4; id++) await client.pushGroup(groupOf(id, 2000))
     await damage(overwrite, [1])

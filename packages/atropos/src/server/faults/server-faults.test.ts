@@ -9,6 +9,7 @@ import { createTrajectoryServer, type TrajectoryServer, type TrajectoryServerOpt
 import { startCuttingProxy } from "./cutting-proxy.ts"
 import { pushLikePython } from "./python-producer.ts"
 import { mountSmallDisk } from "./small-disk.ts"
+import { groupIdOf, noiseGroup, smallRegistration } from "./small-run.ts"
 
 let directory: string
 let server: TrajectoryServer
@@ -36,17 +37,6 @@ function connect(options: Partial<TrajectoryClientOptions> = {}): TrajectoryClie
   return client
 }
 
-const registration = {
-  wandb_group: "g",
-  wandb_project: "p",
-  batch_size: 4,
-  max_token_len: 64,
-  checkpoint_dir: "",
-  save_checkpoint_interval: 0,
-  starting_step: 0,
-  num_steps: 9,
-}
-
 function groupOf(id: number, tokensEach = 3): ScoredGroup {
   const tokens = [0, 1].map((row) =>
     Array.from({ length: tokensEach }, (_, n) => (n === 0 ? id : row + ((id * n) % 97))),
@@ -54,21 +44,13 @@ function groupOf(id: number, tokensEach = 3): ScoredGroup {
   return { tokens, masks: tokens, scores: [1, -0.25], inference_logprobs: tokens.map((row) => row.map((n) => -n / 7)) }
 }
 
-/** Tokens that hardly compress. */
-function noiseOf(id: number, tokensEach: number): ScoredGroup {
-  const tokens = [0, 1].map(() => [
-    id,
-    ...Array.from({ length: tokensEach }, () => Math.floor(Math.random() * 128_000)),
-  ])
-  return { tokens, masks: tokens, scores: [1, 0] }
-}
-
-const idOf = ({ tokens }: Pick<ScoredGroup, "tokens">): number => tokens[0]![0]!
-
 describe("a client and the server", () => {
   it("carry groups to batches bit by bit, and a run over a restart", async () => {
     const before = connect()
-    expect(await before.register(registration)).toMatchObject({ updated: false, uuid: expect.any(BigInt) as bigint })
+    expect(await before.register(smallRegistration)).toMatchObject({
+      updated: false,
+      uuid: expect.any(BigInt) as bigint,
+    })
     expect(await before.batch()).toEqual({ batch: null })
     const environment = { desired_name: "e", max_token_length: 64, group_size: 2, weight: 1 }
     expect(await before.registerEnvironment(environment)).toMatchObject({ env_id: 0, wandb_name: "e_0" })
@@ -93,7 +75,7 @@ describe("a client and the server", () => {
     await after.pushGroup(groupOf(4))
     expect((await after.batch({ waitSeconds: 5 })).batch).toMatchObject([sent[2], groupOf(4)])
     expect(await after.status()).toMatchObject({ current_step: 2, queue_size: 0 })
-    expect(idOf(await after.latestExample())).toBe(4)
+    expect(groupIdOf(await after.latestExample())).toBe(4)
   })
 
   it("agree on a refusal's place", async () => {
@@ -118,7 +100,7 @@ describe("an answer that is lost on its way", () => {
   it("makes the client push again, which counts once", async () => {
     const proxy = await startCuttingProxy(url)
     const client = connect({ url: proxy.url })
-    await client.register(registration)
+    await client.register(smallRegistration)
     for (let id = 1; id <= 5; id++) {
       proxy.cuts = 2
       await client.pushGroup(groupOf(id))
@@ -130,7 +112,7 @@ describe("an answer that is lost on its way", () => {
   it("makes a Python environment push the same bytes again, which counts once", async () => {
     const proxy = await startCuttingProxy(url)
     const client = connect()
-    await client.register(registration)
+    await client.register(smallRegistration)
     proxy.cuts = 1
     expect(await pushLikePython(proxy.url, groupOf(1))).toBe(true)
     // The same bytes, whose answer arrived: another group.
@@ -142,13 +124,13 @@ describe("an answer that is lost on its way", () => {
   it("is a batch: the trainer gets the same one again", async () => {
     const proxy = await startCuttingProxy(url)
     const client = connect()
-    await client.register(registration)
-    for (let id = 1; id <= 4; id++) await client.pushGroup(noiseOf(id, 200_000))
+    await client.register(smallRegistration)
+    for (let id = 1; id <= 4; id++) await client.pushGroup(noiseGroup(id, 200_000))
     proxy.cutAt = "answer"
     proxy.cuts = 1
     const { batch } = await connect({ url: proxy.url }).batch()
-    expect(batch!.map(idOf)).toEqual([1, 2])
-    expect((await client.batch()).batch!.map(idOf)).toEqual([3, 4])
+    expect(batch!.map(groupIdOf)).toEqual([1, 2])
+    expect((await client.batch()).batch!.map(groupIdOf)).toEqual([3, 4])
     await proxy.close()
   })
 })
@@ -160,7 +142,7 @@ describe("a full disk", () => {
     await server.close()
     await start({}, join(disk.path, "run"))
     const client = connect()
-    await client.register(registration)
+    await client.register(smallRegistration)
     await client.pushGroup(groupOf(1))
     disk.fill(0)
     const status = async (group: ScoredGroup): Promise<number> =>
@@ -174,13 +156,13 @@ describe("a full disk", () => {
     let acknowledged = 1
     let refused = 0
     for (let id = 2; id <= 20 && refused < 3; id++) {
-      const answer = await status(noiseOf(id, 100_000))
+      const answer = await status(noiseGroup(id, 100_000))
       expect([200, 507]).toContain(answer)
       if (answer === 200) acknowledged += 1
       else refused += 1
     }
     expect(refused).toBe(3)
-    const waiting = client.pushGroup(noiseOf(99, 100_000))
+    const waiting = client.pushGroup(noiseGroup(99, 100_000))
     await expect.poll(() => client.pendingGroups).toBe(1)
     expect((await client.environmentStatus(0)).registered).toBe(false)
     disk.fill(null)
@@ -189,7 +171,7 @@ describe("a full disk", () => {
     await server.close()
     await start({}, join(disk.path, "run"))
     const { batch } = await connect().batch()
-    expect(idOf(batch![0]!)).toBe(1)
+    expect(groupIdOf(batch![0]!)).toBe(1)
     await server.close()
     disk.remove()
   })
