@@ -1,3 +1,4 @@
+import { counted } from "../../runtime/counted.ts"
 import type { Run } from "../run/run.ts"
 
 /** Why no batch can be formed, in words; null when one can. */
@@ -38,7 +39,9 @@ function describeOthers({ table, queue, batches, damaged }: Run): string {
   const buffered = table.count - queue.groups - aside - delivered
   const parts = [
     ...(aside > 0 ? [`${aside} larger groups are set aside until batch_size is large enough`] : []),
-    ...(damaged.length > 0 ? [`${damaged.length} groups can not be read and are set aside`] : []),
+    ...(damaged.length > 0
+      ? [`${counted(damaged.length, "group")} can not be read and ${damaged.length === 1 ? "is" : "are"} set aside`]
+      : []),
     ...(buffered > 0
       ? [`${buffered} groups wait in their environments' buffers for others that complete group_size`]
       : []),
