@@ -4,7 +4,7 @@ import { filters } from "../library/filters.ts"
 import { templateGlobals } from "../library/globals.ts"
 import { tests } from "../library/tests.ts"
 import type { Runtime } from "../runtime.ts"
-import { getAttribute, getItem, getSlice, toCallable } from "../values/attributes.ts"
+import { attributeReader, getItem, getSlice, itemReader, toCallable } from "../values/attributes.ts"
 import { TemplateFailure, typeError } from "../values/errors.ts"
 import { isTrue, iterate } from "../values/iterate.ts"
 import {
@@ -45,10 +45,10 @@ export function compileExpression(node: Expression, place: ExpressionPlace): Eva
     }
     case "name": {
       const { name } = node
+      const otherwise = templateGlobals.get(name) ?? new Undefined(`'${name}' is undefined`)
       return ({ scope }) => {
         const value = scope.get(name)
-        if (value !== undefined) return value
-        return templateGlobals.get(name) ?? new Undefined(`'${name}' is undefined`)
+        return value === undefined ? otherwise : value
       }
     }
     case "list": {
@@ -67,11 +67,15 @@ export function compileExpression(node: Expression, place: ExpressionPlace): Eva
     }
     case "attribute": {
       const of = compileExpression(node.of, place)
-      const { name } = node
-      return (frame) => getAttribute(of(frame), name, frame.runtime)
+      const read = attributeReader(node.name)
+      return (frame) => read(of(frame), frame.runtime)
     }
     case "item": {
       const of = compileExpression(node.of, place)
+      if (node.key.kind === "constant" && typeof node.key.value === "string") {
+        const read = itemReader(node.key.value)
+        return (frame) => read(of(frame), frame.runtime)
+      }
       const key = compileExpression(node.key, place)
       return (frame) => getItem(of(frame), key(frame), frame.runtime)
     }

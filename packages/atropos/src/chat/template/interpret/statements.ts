@@ -278,6 +278,8 @@ function compileFor(node: ForStatement, place: Place): Execute {
   const filter = node.filter === undefined ? undefined : compileExpression(node.filter, { ...place, soft: false })
   const body = compileFrame(node.body, { ...place, inLoop: true }, [...targetNames(node.target), "loop"])
   const otherwise = compileFrame(node.otherwise, place)
+  const runOtherwise = (frame: Frame): Signal =>
+    node.otherwise.length === 0 ? undefined : otherwise(withScope(frame, new Scope(frame.scope)))
 
   const passing = function* (frame: Frame, items: Iterable<Value>): IterableIterator<Value> {
     for (const item of items) {
@@ -288,6 +290,8 @@ function compileFor(node: ForStatement, place: Place): Execute {
   }
 
   const run = (frame: Frame, given: Value, depth0: number): Signal => {
+    // As of the calls of most messages.
+    if (Array.isArray(given) && given.length === 0) return runOtherwise(frame)
     const items = iterate(given)
     const counted: Value = filter === undefined ? given : new PythonIterator(passing(frame, items))
     const source = counted instanceof PythonIterator ? counted.source : items[Symbol.iterator]()
@@ -311,7 +315,7 @@ function compileFor(node: ForStatement, place: Place): Execute {
       if (signal === undefined) ran = true
       if (signal === "break") break
     }
-    return ran ? undefined : otherwise(withScope(frame, new Scope(frame.scope)))
+    return ran ? undefined : runOtherwise(frame)
   }
   return (frame) => run(frame, iterable(frame), 0)
 }

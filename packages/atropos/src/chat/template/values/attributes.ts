@@ -39,6 +39,10 @@ export function getAttribute(value: Value, name: string, runtime: Runtime): Valu
     const item = value.get(name)
     if (item !== undefined) return item
   }
+  return noAttribute(value, name)
+}
+
+function noAttribute(value: Value, name: string): Undefined {
   return new Undefined(`'${typeName(value)} object' has no attribute '${name}'`)
 }
 
@@ -50,10 +54,37 @@ export function getItem(value: Value, key: Value, runtime: Runtime): Value {
   if (typeof key === "string") {
     const attribute = ownAttribute(value, key, runtime)
     if (attribute !== undefined) return attribute
-    return new Undefined(`'${typeName(value)} object' has no attribute '${key}'`)
+    return noAttribute(value, key)
   }
   return new Undefined(`${typeName(value)} object has no such element`)
 }
+
+/**
+ * `value.name` and `value["name"]` of a name that is known when a template is compiled. Nearly all of them are fields of
+ * messages, which are found at once.
+ */
+export function attributeReader(name: string): (value: Value, runtime: Runtime) => Value {
+  return reader(name, getAttribute)
+}
+
+export function itemReader(name: string): (value: Value, runtime: Runtime) => Value {
+  return reader(name, getItem)
+}
+
+function reader(
+  name: string,
+  read: (value: Value, name: string, runtime: Runtime) => Value,
+): (value: Value, runtime: Runtime) => Value {
+  if (methodOf(noFields, name) !== undefined) return (value, runtime) => read(value, name, runtime)
+  const absent = noAttribute(noFields, name)
+  return (value, runtime) => {
+    if (!(value instanceof Dict)) return read(value, name, runtime)
+    const field = value.get(name)
+    return field === undefined ? absent : field
+  }
+}
+
+const noFields = new Dict()
 
 /** str.format's fields go by Python's own rules: a missing part raises. */
 const formatAccess: FieldAccess = {
