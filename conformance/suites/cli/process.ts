@@ -74,6 +74,9 @@ async function checkRun(options: {
       total,
       "--env.group_size",
       "2",
+      // As it was recorded: the next group begins when the one before is logged.
+      "--env.max_num_workers",
+      "1",
       "--track",
       "jsonl=log.jsonl",
       ...flags,
