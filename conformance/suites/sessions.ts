@@ -78,7 +78,7 @@ async function play(one: SessionCase, exact: LosslessJson | undefined, family: F
     server: {
       name: "script",
       completeTokens: (prompt) => {
-        asked = prompt
+        asked = Array.from(prompt)
         const samples = one.calls[at]?.samples ?? []
         return Promise.resolve({
           choices: samples.map(({ ids, finish_reason }) => {

@@ -16,6 +16,7 @@ it("exports the names that were chosen, and no others", () => {
       "MathPool",
       "RewardRegistry",
       "ServerPool",
+      "TokenIds",
       "TrajectoryClient",
       "TurnTokens",
       "afterThink",

@@ -2,6 +2,7 @@
 export { AtroposError, errorCodes, isAtroposError, type ErrorCode } from "./runtime/errors.ts"
 export { createLineLogger, silentLogger, type Logger, type LogLevel } from "./runtime/logger.ts"
 export type { Tokenizer } from "./chat/tokenizer.ts"
+export { TokenIds, type TokenIdList } from "./chat/token-ids.ts"
 export {
   createChatTemplate,
   type ChatTemplate,

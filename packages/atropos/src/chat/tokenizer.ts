@@ -1,3 +1,5 @@
+import type { TokenIdList } from "./token-ids.ts"
+
 /** Text ↔ token ids of one vocabulary. Implementations never add special tokens or clean up spaces unasked. */
 export interface Tokenizer {
   /** Where it came from: a directory or a hub id. */
@@ -19,7 +21,7 @@ export interface Tokenizer {
   /** Ids of `text` in which nothing becomes an added token; needed for `plainContents`. */
   encodePlain?(text: string): number[]
   /** Text of `ids`, special tokens included, spaces as they are, as they would read after other text. */
-  decode(ids: readonly number[]): string
+  decode(ids: TokenIdList): string
   tokenToId(token: string): number | undefined
   idToToken(id: number): string | undefined
   /** Whether `id` is an added token (special or not), which the pre-tokenizer never splits or joins. */

@@ -1,4 +1,5 @@
 import type { ChatMessage } from "../chat/messages.ts"
+import type { TokenIdList } from "../chat/token-ids.ts"
 
 /** What the logprobs of a completion are of: before anything, after temperature, or after all sampling options. */
 export type LogprobsMode = "raw" | "temperature" | "processed"
@@ -205,12 +206,8 @@ export interface CallOptions {
 export interface InferenceServer {
   readonly name: string
   readonly baseUrl: string
-  /** Samples from a prompt of token ids and reports exact ids and logprobs. */
-  completeTokens(
-    prompt: readonly number[],
-    sampling: SamplingOptions,
-    options?: RequestOptions,
-  ): Promise<TokenCompletions>
+  /** Samples from a prompt of token ids (a session's are `TokenIds`) and reports exact ids and logprobs. */
+  completeTokens(prompt: TokenIdList, sampling: SamplingOptions, options?: RequestOptions): Promise<TokenCompletions>
   /** Asks for the next message of a conversation; the server applies its chat template. Takes image parts where it can. */
   chat(request: ChatRequest, options?: RequestOptions): Promise<ChatCompletions>
   /** Continues a text; token ids and logprobs of the answers as in chat. */

@@ -1,6 +1,7 @@
 import { expect, test, vi } from "vitest"
 
 import { createChatTemplate } from "../chat-template.ts"
+import type { TokenIds } from "../token-ids.ts"
 import { loadTokenizer } from "../tokenizers/load-tokenizer.ts"
 import { ConversationRecord } from "./conversation-record.ts"
 import { TurnTokens } from "./turn-tokens.ts"
@@ -45,7 +46,7 @@ test("records of one session's kind share what was encoded: the rollouts of a gr
   const tokens = new TurnTokens(tokenizer)
   const template = createChatTemplate(tokenizer)
   const messages = [{ role: "user", content: "What is it?" }]
-  const ask = (): readonly number[] =>
+  const ask = (): TokenIds =>
     new ConversationRecord<null>({ template, tokens }).prepareChat({ messages, tools: null, variables: {} }).ids
   const first = ask()
   const encode = vi.spyOn(tokenizer, "encode")

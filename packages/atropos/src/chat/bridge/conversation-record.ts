@@ -3,6 +3,7 @@ import { AtroposError } from "../../runtime/errors.ts"
 import type { ChatTemplate } from "../chat-template.ts"
 import { KeptMessages } from "../kept-messages.ts"
 import type { ChatMessage } from "../messages.ts"
+import { TokenIds } from "../token-ids.ts"
 import {
   bridge,
   renderPieces,
@@ -45,7 +46,9 @@ export type PromptOutcome<Facts> =
 /** A prompt that is ready to be sampled from. */
 export type PreparedPrompt<Facts> = PromptOutcome<Facts> & {
   /** All ids to send. */
-  ids: readonly number[]
+  ids: TokenIds
+  /** Ids that no earlier sample's path has. */
+  newIds: readonly number[]
   text: string
   chat: ChatPrompt<Facts> | undefined
 }
@@ -56,8 +59,8 @@ export class ConversationRecord<Facts> {
   readonly #raw = new RawIndex<Facts>()
   readonly #nodes: ConversationNode<Facts>[] = []
   readonly #kept = new KeptMessages()
-  /** All ids of the prompts that no sample goes on from yet: adding to them copies memory, a walk is much slower. */
-  readonly #leafPrompts = new Map<ConversationNode<Facts>, readonly number[]>()
+  /** All ids of the prompts that no sample goes on from yet. */
+  readonly #leafPrompts = new Map<ConversationNode<Facts>, TokenIds>()
   #time: Date | undefined
   #tools: BridgeRequest["tools"] = null
   #variables: BridgeRequest["variables"] = {}
@@ -101,7 +104,7 @@ export class ConversationRecord<Facts> {
       const text = textFrom(pieces)
       const entries = given.map((message): Entry<Facts> => ({ message, own: undefined }))
       const outcome = this.#rootOutcome(messages)
-      return { ...outcome, ids: this.#encode(text), text, chat: { entries, given, tools, variables, pieces } }
+      return { ...outcome, ...this.#allNew(text), chat: { entries, given, tools, variables, pieces } }
     }
     const newMessages = copyJson(messages.slice(found.chat.entries.length + 1))
     const result = bridge(found, newMessages, { messages, tools, variables }, context)
@@ -113,11 +116,9 @@ export class ConversationRecord<Facts> {
     const { pieces } = result
     const text = textFrom(pieces)
     const chat = { entries, given: result.given, tools, variables, pieces }
-    if (result.kind === "branch")
-      return { outcome: "branch", reason: result.reason, ids: this.#encode(text), text, chat }
+    if (result.kind === "branch") return { outcome: "branch", reason: result.reason, ...this.#allNew(text), chat }
     const { added, fidelity, close } = result
-    const ids = this.#idsThrough(found, added.ids)
-    return { outcome: "extend", continues: found, added, fidelity, close, ids, text, chat }
+    return { outcome: "extend", continues: found, fidelity, close, ...this.#goOn(found, added), text, chat }
   }
 
   #rootOutcome(messages: readonly ChatMessage[]): PromptOutcome<Facts> {
@@ -127,12 +128,22 @@ export class ConversationRecord<Facts> {
     return { outcome: "branch", reason: known ? "message-edited" : "new-conversation" }
   }
 
+  #allNew(text: string): { ids: TokenIds; newIds: readonly number[]; text: string } {
+    const newIds = this.#encode(text)
+    return { ids: TokenIds.copy(newIds), newIds, text }
+  }
+
   /** All ids up to the end of a node's sample, and what is to follow them. */
-  #idsThrough(node: ConversationNode<Facts>, following: readonly number[]): number[] {
+  #goOn<Added extends { ids: readonly number[] }>(
+    node: ConversationNode<Facts>,
+    added: Added,
+  ): { ids: TokenIds; newIds: readonly number[]; added: Added } {
     const prompt = this.#leafPrompts.get(node)
-    const parts = prompt === undefined ? pathTo(node).flatMap(({ added, ids }) => [added, ids]) : [prompt, node.ids]
-    // concat copies memory; spreading would walk a hundred thousand numbers one by one.
-    return ([] as number[]).concat(...parts, following)
+    const ids =
+      prompt === undefined
+        ? TokenIds.copy([]).followedBy(...pathTo(node).flatMap(({ added, ids }) => [added, ids]), added.ids)
+        : prompt.followedBy(node.ids, added.ids)
+    return { ids, newIds: added.ids, added }
   }
 
   #encode(text: string): number[] {
@@ -163,10 +174,10 @@ export class ConversationRecord<Facts> {
     const text = typeof prompt === "string" ? prompt : decode(prompt)
     const found = typeof prompt === "string" ? this.#raw.findText(prompt, decode) : this.#raw.findIds(prompt)
     if (found === undefined) {
-      const ids = typeof prompt === "string" ? this.#encode(prompt) : prompt.slice()
+      const newIds = typeof prompt === "string" ? this.#encode(prompt) : prompt.slice()
       const outcome: PromptOutcome<Facts> =
         this.#nodes.length === 0 ? { outcome: "start" } : { outcome: "branch", reason: "new-conversation" }
-      return { ...outcome, ids, text, chat: undefined }
+      return { ...outcome, ids: TokenIds.copy(newIds), newIds, text, chat: undefined }
     }
     const { node, rest, verbatim } = found
     const added =
@@ -176,10 +187,9 @@ export class ConversationRecord<Facts> {
     return {
       outcome: "extend",
       continues: node,
-      added,
       fidelity: verbatim ? "exact" : "respelled",
       close: "none",
-      ids: this.#idsThrough(node, added.ids),
+      ...this.#goOn(node, added),
       text,
       chat: undefined,
     }
@@ -191,7 +201,7 @@ export class ConversationRecord<Facts> {
     const node: ConversationNode<Facts> = {
       index: this.#nodes.length,
       parent,
-      added: prompt.outcome === "extend" ? prompt.added.ids : prompt.ids,
+      added: prompt.newIds,
       ids: sample.ids.slice(),
       promptLength: prompt.ids.length,
       text: prompt.text,

@@ -1,6 +1,7 @@
 import { Tokenizer as LibraryTokenizer } from "@huggingface/tokenizers"
 
 import { AtroposError } from "../../runtime/errors.ts"
+import type { TokenIdList } from "../token-ids.ts"
 import type { Tokenizer } from "../tokenizer.ts"
 import { withSplitSpelled } from "./byte-level-split.ts"
 import { byteOf, textOfBytes } from "./byte-tokens.ts"
@@ -116,9 +117,9 @@ export class HuggingFaceTokenizer implements Tokenizer {
     return model._call(words).map((token: string) => model.tokens_to_ids.get(token) ?? model.unk_token_id ?? -1)
   }
 
-  decode(ids: readonly number[]): string {
+  decode(ids: TokenIdList): string {
     // Models have more rows than the vocabulary has tokens; such an id has no text.
-    const known = ids.filter((id) => this.idToToken(id) !== undefined)
+    const known = Array.from(ids).filter((id) => this.idToToken(id) !== undefined)
     if (!this.#fallsBackToBytes) return this.#decodeInside(known)
     // The library replaces other runs of bytes than the reference, and loses a byte order mark.
     let text = ""

@@ -1,3 +1,4 @@
+import type { TokenIdList } from "../../chat/token-ids.ts"
 import type { Tokenizer } from "../../chat/tokenizer.ts"
 import type {
   InferenceServer,
@@ -34,7 +35,7 @@ export function goldNowAndThen(
   return {
     name: policy.name,
     completeTokens(
-      prompt: readonly number[],
+      prompt: TokenIdList,
       sampling: SamplingOptions,
       options?: RequestOptions,
     ): Promise<TokenCompletions> {

@@ -1,3 +1,4 @@
+import type { TokenIdList } from "../../chat/token-ids.ts"
 import type { Tokenizer } from "../../chat/tokenizer.ts"
 import { AtroposError } from "../../runtime/errors.ts"
 import type {
@@ -58,7 +59,7 @@ export class ScriptedPolicy implements InferenceServer {
   }
 
   async completeTokens(
-    prompt: readonly number[],
+    prompt: TokenIdList,
     sampling: SamplingOptions,
     options: RequestOptions = {},
   ): Promise<TokenCompletions> {

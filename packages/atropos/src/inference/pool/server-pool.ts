@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises"
 
+import type { TokenIdList } from "../../chat/token-ids.ts"
 import { AtroposError, isAtroposError } from "../../runtime/errors.ts"
 import { silentLogger, type Logger } from "../../runtime/logger.ts"
 import type {
@@ -129,7 +130,7 @@ export class ServerPool implements InferenceServer {
   }
 
   completeTokens(
-    prompt: readonly number[],
+    prompt: TokenIdList,
     sampling: SamplingOptions,
     options: RequestOptions = {},
   ): Promise<TokenCompletions> {

@@ -1,3 +1,4 @@
+import type { TokenIdList } from "../../chat/token-ids.ts"
 import type { ChatCompletions, RequestOptions, SamplingOptions, TokenCompletions } from "../inference-server.ts"
 import { samplingDepartures } from "../sampling.ts"
 import { isObject, type JsonObject } from "../transport/read.ts"
@@ -8,7 +9,7 @@ import { namedSampling } from "./openai-bodies.ts"
 /** `POST /generate` of the original's own vLLM server: one list a kind of fact, one entry a sample. */
 export async function completeTokensAtAtroposVllm(
   connection: ServerConnection,
-  prompt: readonly number[],
+  prompt: TokenIdList,
   sampling: SamplingOptions,
   options: RequestOptions,
 ): Promise<TokenCompletions> {
@@ -47,7 +48,7 @@ export async function completeAtAtroposVllm(
 
 async function ask(
   connection: ServerConnection,
-  prompt: string | { prompt_token_ids: readonly number[] },
+  prompt: string | { prompt_token_ids: TokenIdList },
   sampling: SamplingOptions,
   options: RequestOptions,
 ) {

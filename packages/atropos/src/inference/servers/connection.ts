@@ -1,3 +1,4 @@
+import { findBadId, type TokenIdList } from "../../chat/token-ids.ts"
 import { AtroposError } from "../../runtime/errors.ts"
 import type { CallOptions, RequestOptions } from "../inference-server.ts"
 import { HttpTransport } from "../transport/http-transport.ts"
@@ -87,9 +88,9 @@ export class ServerConnection {
   }
 
   /** Refuses ids that no tokenizer has: SGLang's scheduler dies of them. */
-  checkPrompt(prompt: readonly number[]): void {
+  checkPrompt(prompt: TokenIdList): void {
     const size = this.options.tokenizer?.vocabularySize ?? Number.POSITIVE_INFINITY
-    const bad = prompt.find((id) => !Number.isInteger(id) || id < 0 || id >= size)
+    const bad = findBadId(prompt, size)
     if (prompt.length > 0 && bad === undefined) return
     const received = prompt.length === 0 ? "no tokens" : `the id ${bad}`
     const range = Number.isFinite(size) ? ` (0 to ${size - 1})` : ""

@@ -1,3 +1,4 @@
+import type { TokenIdList } from "../../chat/token-ids.ts"
 import type {
   CallOptions,
   ChatCompletions,
@@ -69,7 +70,7 @@ export class OpenAiCompatibleServer implements InferenceServer {
     return this.#ask("/completions", body, sampling, options)
   }
 
-  async completeTokens(_prompt: readonly number[], _sampling: SamplingOptions): Promise<TokenCompletions> {
+  async completeTokens(_prompt: TokenIdList, _sampling: SamplingOptions): Promise<TokenCompletions> {
     throw await this.#noIds()
   }
 

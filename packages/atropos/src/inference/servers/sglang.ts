@@ -1,3 +1,4 @@
+import type { TokenIdList } from "../../chat/token-ids.ts"
 import { AtroposError } from "../../runtime/errors.ts"
 import type {
   CallOptions,
@@ -36,7 +37,7 @@ export class SglangServer implements InferenceServer {
   }
 
   async completeTokens(
-    prompt: readonly number[],
+    prompt: TokenIdList,
     sampling: SamplingOptions,
     options: RequestOptions = {},
   ): Promise<TokenCompletions> {
@@ -154,7 +155,7 @@ export class SglangServer implements InferenceServer {
   }
 
   async #generate(
-    prompt: { input_ids: readonly number[] } | { text: string },
+    prompt: { input_ids: TokenIdList } | { text: string },
     sampling: SamplingOptions,
     options: Omit<RequestOptions, "onDelta"> & Pick<RequestOptions, "onDelta">,
   ): Promise<JsonObject[]> {

@@ -1,4 +1,5 @@
 import { AtroposError } from "../../runtime/errors.ts"
+import type { TokenIdList } from "../../chat/token-ids.ts"
 import type { Tokenizer } from "../../chat/tokenizer.ts"
 import type {
   CallOptions,
@@ -40,7 +41,7 @@ export class TrlServer implements InferenceServer {
   }
 
   async completeTokens(
-    prompt: readonly number[],
+    prompt: TokenIdList,
     sampling: SamplingOptions,
     options: RequestOptions = {},
   ): Promise<TokenCompletions> {

@@ -1,3 +1,4 @@
+import type { TokenIdList } from "../../chat/token-ids.ts"
 import { isAtroposError } from "../../runtime/errors.ts"
 import type {
   CallOptions,
@@ -36,7 +37,7 @@ export class VllmServer implements InferenceServer {
   }
 
   async completeTokens(
-    prompt: readonly number[],
+    prompt: TokenIdList,
     sampling: SamplingOptions,
     options: RequestOptions = {},
   ): Promise<TokenCompletions> {
@@ -165,7 +166,7 @@ export class VllmServer implements InferenceServer {
 
   async #askForTokens(
     route: Exclude<TokenRoute, "atropos">,
-    prompt: readonly number[],
+    prompt: TokenIdList,
     sampling: SamplingOptions,
     options: RequestOptions,
   ): Promise<JsonObject> {
@@ -190,7 +191,7 @@ export class VllmServer implements InferenceServer {
     return this.#connection.askOpenAi(this.#connection.own("/v1/completions"), body, options)
   }
 
-  #generate(prompt: readonly number[], sampling: SamplingOptions, options: RequestOptions): Promise<JsonObject> {
+  #generate(prompt: TokenIdList, sampling: SamplingOptions, options: RequestOptions): Promise<JsonObject> {
     const body = {
       ...this.#model(),
       token_ids: prompt,

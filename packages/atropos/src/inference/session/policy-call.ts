@@ -1,4 +1,5 @@
 // One request to the policy: its budget, and what has to be true of the answer before it is kept.
+import { isTokenId, type TokenIdList } from "../../chat/token-ids.ts"
 import { AtroposError } from "../../runtime/errors.ts"
 import type {
   FinishReason,
@@ -45,13 +46,16 @@ export function samplingFor(
 /** Samples by token ids; every choice comes with a logprob for each of its ids, or this throws. */
 export async function callPolicy(
   server: Pick<InferenceServer, "completeTokens" | "name">,
-  prompt: readonly number[],
+  prompt: TokenIdList,
   sampling: SamplingOptions,
   options: RequestOptions,
 ): Promise<{ choices: TokenCompletion[]; sampledWith: SampledWith; usage: Usage }> {
   const { choices, logprobsMode, usage } = await server.completeTokens(prompt, sampling, options)
   const asked = askedFor(server.name, choices, sampling)
-  for (const choice of asked) checkLogprobs(server.name, choice)
+  for (const choice of asked) {
+    checkIds(server.name, choice)
+    checkLogprobs(server.name, choice)
+  }
   return { choices: asked, sampledWith: { ...sampledWith(sampling), logprobsMode }, usage }
 }
 
@@ -72,6 +76,15 @@ export function askedFor<Choice extends { finishReason: FinishReason }>(
 export function sampledWith(sampling: Partial<SamplingOptions>): SampledWith {
   const { temperature = 1, topP = 1, topK = 0 } = sampling
   return { temperature, topP, topK }
+}
+
+function checkIds(server: string, { tokenIds }: TokenCompletion): void {
+  const bad = tokenIds.findIndex((id) => !isTokenId(id))
+  if (bad < 0) return
+  throw new AtroposError(
+    "inference-answer",
+    `${server} sampled ${String(tokenIds[bad])} at position ${bad}, which is no token id: ids are integers from 0 on`,
+  )
 }
 
 function checkLogprobs(server: string, { tokenIds, logprobs }: TokenCompletion): void {

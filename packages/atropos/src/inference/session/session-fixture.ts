@@ -42,7 +42,8 @@ export function openScriptedSession(
     ...options,
     server: {
       name: "script",
-      completeTokens: async (prompt, _sampling, { onDelta, signal } = {}) => {
+      completeTokens: async (given, _sampling, { onDelta, signal } = {}) => {
+        const prompt = Array.from(given)
         asked.push(prompt)
         const samples = await answer(prompt, asked.length - 1)
         for (const [choice, sample] of samples.entries())

@@ -1,8 +1,11 @@
+import { Readable } from "node:stream"
+
 import type { Dispatcher } from "undici"
 
 import { AtroposError } from "../../runtime/errors.ts"
 import { LazyAgent } from "../../runtime/lazy-agent.ts"
 import { errorInBody, errorOfResponse } from "./server-error.ts"
+import { requestBody } from "./request-body.ts"
 import { readEvents, type ServerEvent } from "./event-stream.ts"
 
 /** vLLM's HTTP server closes idle connections after 5 s; one reused just then is a request lost. Timers may be late. */
@@ -10,6 +13,12 @@ const keepAliveMs = 2_500
 /** What a timer of the platform can count; beyond it fires at once. */
 const longestTimerMs = 2 ** 31 - 1
 const maxResponseBytes = 512 * 1024 * 1024
+
+/** One piece as it is; several one after the other, which saves putting a long prompt together. */
+function streamOf(pieces: Uint8Array[]): Uint8Array | Readable {
+  const [only, ...more] = pieces
+  return only !== undefined && more.length === 0 ? only : Readable.from(pieces, { objectMode: false })
+}
 
 export interface TransportOptions {
   /** How messages name the server: kind and address. */
@@ -110,13 +119,13 @@ export class HttpTransport {
   }
 
   #send(options: TransportRequest, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
-    const hasBody = options.body !== undefined
-    return this.#agent.request(options.url, {
-      method: options.method ?? (hasBody ? "POST" : "GET"),
-      headers: hasBody ? { ...this.#headers, "content-type": "application/json" } : this.#headers,
-      body: hasBody ? JSON.stringify(options.body) : null,
-      signal,
-    })
+    const { url, method } = options
+    if (options.body === undefined)
+      return this.#agent.request(url, { method: method ?? "GET", headers: this.#headers, body: null, signal })
+    const body = requestBody(options.body)
+    const length = body.reduce((sum, piece) => sum + piece.length, 0)
+    const headers = { ...this.#headers, "content-type": "application/json", "content-length": String(length) }
+    return this.#agent.request(url, { method: method ?? "POST", headers, body: streamOf(body), signal })
   }
 
   #check(response: Dispatcher.ResponseData, text: string, options: TransportRequest): void {
