@@ -10,8 +10,8 @@ import { type BenchPayload, createPayload } from "./payload.ts"
 const producers = 4
 /** As many as there are threads that take pushes in, and some that wait: the server has no idle moment. */
 const pollProducers = Math.min(8, Math.max(1, availableParallelism() - 1)) + 4
-/** Groups of a batch: 64 and 256 sequences. A batch has a price of its own, beside that of its bytes. */
-const batchSizes = [8, 32] as const
+/** Groups of a batch: 64, 256 and 640 sequences. A batch has a price of its own, beside that of its bytes. */
+const batchSizes = [8, 32, 80] as const
 const gzipJson = { "content-type": "application/json", "content-encoding": "gzip" }
 const plainJson = { "content-type": "application/json" }
 
@@ -42,7 +42,7 @@ export async function measureOverHttp({ rounds, pushes, polls, warmUpBatches }: 
     let batchCount = 0
     await warmUp(server, warmUpBatches)
     const downloads: Download[] = []
-    for (const groups of batchSizes) {
+    for (const groups of batchSizes.filter((size) => (2 * pushes) % size === 0)) {
       await register(server, groups)
       await push(server, payloads, "json", pushes)
       await push(server, payloads, "gzip", pushes)
@@ -54,7 +54,7 @@ export async function measureOverHttp({ rounds, pushes, polls, warmUpBatches }: 
       for (let taken = 0; taken < warmUpBatches; taken += 1) await download(rawServer)
       downloads.push({ groups, count, bytes, rawServer, batches: [], raw: [] })
     }
-    for (let round = 0; round < rounds * batchSizes.length; round += 1) {
+    for (let round = 0; round < rounds * downloads.length; round += 1) {
       gunzip.push(measureGunzip(payloads))
       gzipped.push(await measurePushes(server, payloads, "gzip", pushes))
       plain.push(await measurePushes(server, payloads, "json", pushes))

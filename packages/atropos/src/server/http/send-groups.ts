@@ -3,6 +3,7 @@ import type { ServerResponse } from "node:http"
 import type { FastifyReply, FastifyRequest } from "fastify"
 
 import { type Frame, GzipStitcher, IdentityStitcher, stitchedLength, type Stitcher } from "../bytes/stitch/stitch.ts"
+import type { Piece } from "../bytes/stitch/coalesce.ts"
 import type { Payload, Store } from "../stores/store.ts"
 import { acceptsGzip, leastCompressedBytes, varyByEncoding } from "./answers.ts"
 import { ResponseWriter } from "./response-writer.ts"
@@ -64,13 +65,20 @@ async function writeAll(
 ): Promise<boolean> {
   const writer = new ResponseWriter(response, stallMs, signal)
   try {
-    if (!(await writer.write(stitcher.begin()))) return false
+    let pieces: Piece[] = []
+    stitcher.begin(pieces)
     for (let index = 0; index < ids.length; index += 1) {
-      const payload = first[index] ?? (await reads.next())
-      if (!(await writer.write(await stitcher.add(payload)))) return false
+      const read = first[index] ?? reads.next()
+      if (read instanceof Promise || stitcher.takesMemory) {
+        // Not before the reader has taken most of what is there; what the store holds anyway may wait at the connection.
+        if (!writer.write(pieces) || !(await writer.room())) return false
+        pieces = []
+      }
+      const added = stitcher.add(pieces, read instanceof Promise ? await read : read)
+      if (added !== undefined) await added
     }
-    if (!(await writer.write(stitcher.end()))) return false
-    return await writer.end()
+    stitcher.end(pieces)
+    return writer.write(pieces) && (await writer.end())
   } catch (error) {
     writer.cut()
     throw error
@@ -81,7 +89,7 @@ async function writeAll(
 class ReadAhead {
   readonly #store: Store
   readonly #ids: readonly number[]
-  readonly #reads: Promise<Payload>[] = []
+  readonly #reads: (Payload | Promise<Payload>)[] = []
   #next = 0
 
   constructor(store: Store, ids: readonly number[]) {
@@ -89,15 +97,21 @@ class ReadAhead {
     this.#ids = ids
   }
 
-  async next(): Promise<Payload> {
+  next(): Payload | Promise<Payload> {
     while (this.#reads.length <= readAhead && this.#next < this.#ids.length) {
-      const payload = this.#store.read(this.#ids[this.#next++] ?? 0)
-      // Its turn comes later; a failure until then is told when it comes.
-      payload.catch(() => {})
-      this.#reads.push(payload)
+      this.#reads.push(this.#read(this.#ids[this.#next++] ?? 0))
     }
     const read = this.#reads.shift()
     if (read === undefined) throw new RangeError("every group has been read")
     return read
+  }
+
+  #read(id: number): Payload | Promise<Payload> {
+    const held = this.#store.readHeld?.(id) ?? null
+    if (held !== null) return held
+    const payload = this.#store.read(id)
+    // Its turn comes later; a failure until then is told when it comes.
+    payload.catch(() => {})
+    return payload
   }
 }

@@ -107,8 +107,7 @@ export class BatchDesk {
       if (state !== "open") return state
       const batch = run.batches.open.get(name.batch)
       if (batch === undefined) return "unknown"
-      const { released, kept } = run.freedBy(batch)
-      await this.#live.submit({ type: "acknowledge-batch", batch: batch.id, kept }, { released })
+      await this.#live.submit({ type: "acknowledge-batch", batch: batch.id, kept: run.keptOf(batch) })
       return "settled"
     })
   }
@@ -182,10 +181,10 @@ export class BatchDesk {
       delivered: () => {
         if (!isOurs()) return
         this.#setAsideInARow = 0
-        const { released, kept } = this.#live.run.freedBy(batch)
-        const deadline = manual ? this.#live.now + this.#ackTimeoutMs : null
-        const event = { type: "deliver-batch", batch: batch.id, deadline, kept: manual ? null : kept } as const
-        this.#live.note(event, manual ? [] : released)
+        const [deadline, kept] = manual
+          ? [this.#live.now + this.#ackTimeoutMs, null]
+          : [null, this.#live.run.keptOf(batch)]
+        this.#live.note({ type: "deliver-batch", batch: batch.id, deadline, kept })
       },
       failed: () => {
         if (isOurs()) this.#wakeNext()

@@ -26,7 +26,8 @@ const registration = (batchSize: number, startingStep = 0): TrainerRegistration 
 /** A store whose commits take a while, and of which some fail: with them go those that were called behind them. */
 class SlowStore implements Store {
   readonly kind = "slow"
-  readonly #inner = createMemoryStore()
+  // Of what is released nothing stays.
+  readonly #inner = createMemoryStore({ retainBytes: 0 })
   readonly #delays: Iterator<number>
   readonly #failures: Iterator<boolean>
   #queue: { work: () => Promise<void>; resolve: () => void; reject: (error: Error) => void }[] = []
@@ -113,7 +114,7 @@ const scenario = fc.record({
   ),
 })
 
-test("whatever the order and fate of commits, a recovery finds the run as it is", async () => {
+test("whatever the order and fate of commits, a recovery finds the run as it is, and what there is to free", async () => {
   await fc.assert(
     fc.asyncProperty(scenario, async ({ actions, delays, failures }) => {
       const store = new SlowStore(delays, failures.every(Boolean) ? [false] : failures)
@@ -125,6 +126,7 @@ test("whatever the order and fate of commits, a recovery finds the run as it is"
       const under: Promise<unknown>[] = []
       const handouts: Handout[] = []
       const manual: string[] = []
+      const pushed: number[] = []
       const start = (work: Promise<unknown>): void => void under.push(work.catch(() => {}))
       for (const step of actions) {
         switch (step.do) {
@@ -152,7 +154,7 @@ test("whatever the order and fate of commits, a recovery finds the run as it is"
             const payloads = [{ groupId: id, segment: new Uint8Array(3), crc32: 0, jsonBytes: 3 }]
             presence.see(step.env)
             const push = { type: "push", time: now, step: 0, digest: `d${id}`, key: null, groups } as const
-            start(live.submit(push, { payloads }))
+            start(live.submit(push, { payloads }).then(() => pushed.push(id)))
             break
           }
           case "poll":
@@ -214,6 +216,11 @@ test("whatever the order and fate of commits, a recovery finds the run as it is"
         for (let slot = head; slot !== -1; slot = table.sizeNext[slot]!) slots.push(slot)
       }
       for (const slot of slots) expect((await store.read(table.idOf(slot))).jsonBytes).toBe(3)
+      // And what it does not know is gone, or will be.
+      for (const id of pushed) {
+        if (table.slotOf(id) !== undefined || id === live.run.latest || recovered.run.freed.includes(id)) continue
+        await expect(store.read(id)).rejects.toThrow(expect.objectContaining({ code: "store-no-group" }))
+      }
     }),
     { numRuns: 200 },
   )

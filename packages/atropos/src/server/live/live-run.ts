@@ -7,7 +7,7 @@ import type { Commit, Store } from "../stores/store.ts"
 import { type NotesTaken, PendingNotes } from "./pending-notes.ts"
 
 type EventOf<Type extends RunEvent["type"]> = Extract<RunEvent, { type: Type }>
-type Extras = Partial<Pick<Commit, "payloads" | "released" | "beginsRun">>
+type Extras = Partial<Omit<Commit, "events">>
 
 export interface LiveRunOptions extends RunOptions {
   store: Store
@@ -18,6 +18,10 @@ export interface LiveRunOptions extends RunOptions {
 
 /** How long a note may wait for a commit that takes it along. */
 const noteDelayMs = 50
+/** As many groups to free wait for a commit of their own; more go with the next: the store has them in memory. */
+const freedThatWait = 64
+/** Groups that one commit frees at most, so that none waits long for it. */
+const freedAtOnce = 4096
 /** How long to wait before what the store refused is tried again. */
 const retryDelayMs = 1000
 
@@ -82,7 +86,8 @@ export class LiveRun {
   async submit<Type extends RunEvent["type"]>(event: EventOf<Type>, extras: Extras = {}): Promise<RunResults[Type]> {
     while (this.#gate !== null) await this.#gate
     const notes = this.#takeNotes()
-    const commit = this.#commit(notes, { ...extras, events: [JSON.stringify(event)] })
+    const released = this.run.freed.length > freedThatWait ? this.#takeFreed() : []
+    const commit = this.#commit(notes, { ...extras, released, events: [JSON.stringify(event)] })
     const applied = this.#tail.then(async () => {
       await commit
       return this.run.apply<Type>(event)
@@ -95,10 +100,10 @@ export class LiveRun {
     return result
   }
 
-  /** Applies what has already happened, and commits it soon. `released` are groups that nobody needs any more. */
-  note(event: RunNote, released: readonly number[] = []): void {
+  /** Applies what has already happened, and commits it soon. */
+  note(event: RunNote): void {
     this.run.apply(event)
-    this.#notes.add(JSON.stringify(event), released)
+    this.#notes.add(JSON.stringify(event))
     this.#flushSoon(noteDelayMs)
     this.#changed()
   }
@@ -116,13 +121,14 @@ export class LiveRun {
     this.#closed = true
     if (this.#noteTimer !== null) clearTimeout(this.#noteTimer)
     while (this.#gate !== null) await this.#gate
-    await this.#flush()
+    while (this.#hasUnkept && (await this.#flush()));
     await this.#tail
     await this.store.close()
   }
 
   #changed(): void {
     for (const listener of this.#listeners) listener()
+    if (this.run.freed.length > 0) this.#flushSoon(noteDelayMs)
     if (!this.store.compactionDue || this.#gate !== null || this.#closed || this.#now() < this.#compactAfter) return
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#gate = promise
@@ -135,6 +141,7 @@ export class LiveRun {
   /** The gate is closed: when what is under way is settled, the run is exactly what the log says. */
   async #compact(): Promise<void> {
     await this.#tail
+    // The snapshot tells what is to be freed.
     while (!this.#notes.isEmpty || this.#answered.length > 0) {
       if (!(await this.#flush())) return this.#postponeCompaction()
     }
@@ -150,30 +157,38 @@ export class LiveRun {
     this.#compactAfter = this.#now() + 10 * retryDelayMs
   }
 
+  /** Whether something has happened that is not in the store yet. */
+  get #hasUnkept(): boolean {
+    return !this.#notes.isEmpty || this.#answered.length > 0 || this.run.freed.length > 0
+  }
+
   #takeNotes(): NotesTaken {
-    const superseded = this.run.superseded.splice(0)
-    if (superseded.length > 0) this.#notes.add(null, superseded)
     if (this.#answered.length > 0) {
-      this.#notes.add(JSON.stringify({ type: "answer-pushes", digests: this.#answered } satisfies RunEvent), [])
+      this.#notes.add(JSON.stringify({ type: "answer-pushes", digests: this.#answered } satisfies RunEvent))
       this.#answered = []
     }
     return this.#notes.take()
   }
 
+  #takeFreed(): number[] {
+    return this.run.freed.splice(0, freedAtOnce)
+  }
+
   async #commit(
     notes: NotesTaken,
-    { events, payloads = [], released = [], beginsRun }: Extras & { events: string[] },
+    { events, payloads = [], released = [], beginsRun }: Extras & { events: readonly string[] },
   ): Promise<void> {
     try {
       await this.store.commit({
         events: [...notes.events, ...events],
         payloads,
-        released: [...notes.released, ...released],
+        released,
         ...(beginsRun === undefined ? {} : { beginsRun }),
       })
     } catch (error) {
       this.#notes.giveBack(notes)
-      if (!this.#notes.isEmpty) this.#flushSoon(retryDelayMs)
+      this.run.freed.push(...released)
+      if (this.#hasUnkept) this.#flushSoon(retryDelayMs)
       throw error
     }
   }
@@ -187,12 +202,15 @@ export class LiveRun {
     }, delayMs)
   }
 
-  /** Commits the notes. False when the store does not take them now: they are kept for later. */
+  /**
+   * Commits the notes, and frees what they and the commits so far leave to nobody: that is not for the commits that a
+   * trainer waits for, and a recovery finds it again. False when the store takes nothing now: it is kept for later.
+   */
   async #flush(): Promise<boolean> {
-    const notes = this.#takeNotes()
-    if (notes.notes.length === 0) return true
+    if (!this.#hasUnkept) return true
     try {
-      await this.#commit(notes, { events: [] })
+      await this.#commit(this.#takeNotes(), { events: [], released: this.#takeFreed() })
+      if (this.run.freed.length > 0) this.#flushSoon(noteDelayMs)
       return true
     } catch (error) {
       this.#logger.warn("the run's notes could not be kept yet", describe(error))

@@ -1,15 +1,13 @@
-/** Something that has happened and is not in the log yet. `text` is its event, if there is one to keep. */
-export interface PendingNote {
+/** An event that has happened and is not in the log yet. */
+interface PendingNote {
   readonly order: number
-  readonly text: string | null
-  readonly released: readonly number[]
+  readonly text: string
 }
 
 /** What one commit takes along. */
 export interface NotesTaken {
   readonly notes: readonly PendingNote[]
-  readonly events: string[]
-  readonly released: number[]
+  readonly events: readonly string[]
 }
 
 /** Notes that wait for the next commit, in the order in which they happened. */
@@ -21,18 +19,14 @@ export class PendingNotes {
     return this.#notes.length === 0
   }
 
-  add(text: string | null, released: readonly number[]): void {
-    this.#notes.push({ order: this.#count++, text, released })
+  add(text: string): void {
+    this.#notes.push({ order: this.#count++, text })
   }
 
   take(): NotesTaken {
     const notes = this.#notes
     this.#notes = []
-    return {
-      notes,
-      events: notes.map(({ text }) => text).filter((text) => text !== null),
-      released: notes.flatMap(({ released }) => released),
-    }
+    return { notes, events: notes.map(({ text }) => text) }
   }
 
   /** Their commit failed: they are true all the same, and go with the next one. */

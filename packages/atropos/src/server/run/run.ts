@@ -56,8 +56,8 @@ export class Run {
   readonly damaged: number[] = []
   /** Smaller than the id of any group to come. */
   nextGroupId = 0
-  /** Groups that nobody needs any more, in addition to those whose batch is done. Whoever frees them clears this. */
-  readonly superseded: number[] = []
+  /** Groups that nobody needs any more, again after a recovery. Whoever frees them takes them out. */
+  readonly freed: number[] = []
   readonly batches: BatchTable = new BatchTable()
   table: GroupTable = new GroupTable()
   queue: GroupQueue = new GroupQueue(this.table)
@@ -91,11 +91,10 @@ export class Run {
     return slots?.map((slot) => this.table.idOf(slot)) ?? null
   }
 
-  /** Which of a batch's groups may be freed when it is done; the latest group stays readable. */
-  freedBy(batch: Batch): { released: number[]; kept: number | null } {
-    const ids = batch.slots.map((slot) => this.table.idOf(slot))
-    const keepsLatest = this.latest !== null && ids.includes(this.latest)
-    return { released: ids.filter((id) => id !== this.latest), kept: keepsLatest ? this.latest : null }
+  /** The group that stays readable when a batch is done: the latest of all, if it is in there. */
+  keptOf(batch: Batch): number | null {
+    const { latest } = this
+    return latest !== null && batch.slots.some((slot) => this.table.idOf(slot) === latest) ? latest : null
   }
 
   /** After a recovery: nobody waits for an answer any more, and time counts from now for those who were there. */
@@ -245,7 +244,7 @@ export class Run {
 
   #enqueue(slot: number): void {
     this.queue.enqueue(slot)
-    if (this.latest !== null && this.latestHasLeft) this.superseded.push(this.latest)
+    if (this.latest !== null && this.latestHasLeft) this.freed.push(this.latest)
     this.latest = this.table.idOf(slot)
     this.latestHasLeft = false
   }
@@ -266,10 +265,12 @@ export class Run {
 
   #settle(batch: Batch, kept: number | null): void {
     this.batches.settle(batch)
-    for (const slot of batch.slots) this.table.remove(slot)
-    if (kept === null) return
-    if (kept === this.latest) this.latestHasLeft = true
-    else this.superseded.push(kept)
+    for (const slot of batch.slots) {
+      const id = this.table.idOf(slot)
+      this.table.remove(slot)
+      if (id === kept && id === this.latest) this.latestHasLeft = true
+      else this.freed.push(id)
+    }
   }
 
   #reset(): void {
@@ -279,7 +280,7 @@ export class Run {
     this.latest = null
     this.latestHasLeft = false
     this.epoch += 1
-    this.superseded.length = 0
+    this.freed.length = 0
     this.damaged.length = 0
     this.batches.clear()
     this.table = new GroupTable()

@@ -73,7 +73,7 @@ export function takeSnapshot(run: Run): string {
     latestHasLeft: run.latestHasLeft,
     epoch: run.epoch,
     nextGroupId: run.nextGroupId,
-    superseded: [...run.superseded],
+    superseded: [...run.freed],
     damaged: [...run.damaged],
     environments: run.environments.all.map(({ registration, disconnected, lapsed, pushed }, index) => ({
       registration,
@@ -117,7 +117,7 @@ export function restoreSnapshot(run: Run, text: string): void {
   run.latestHasLeft = snapshot.latestHasLeft
   run.epoch = snapshot.epoch
   run.nextGroupId = snapshot.nextGroupId
-  run.superseded.push(...snapshot.superseded)
+  run.freed.push(...snapshot.superseded)
   run.damaged.push(...(snapshot.damaged ?? []))
   run.pushes.restore(snapshot.pushes)
   if (snapshot.registration !== null) {

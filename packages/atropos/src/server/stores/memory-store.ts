@@ -55,6 +55,11 @@ class MemoryStore implements Store {
     return payload.share()
   }
 
+  readHeld(groupId: number): Payload | null {
+    this.#requireOpen()
+    return this.#payloads.get(groupId)?.share() ?? null
+  }
+
   compact(snapshot: string): Promise<void> {
     return this.#change(() => {
       this.#snapshot = snapshot

@@ -15,11 +15,13 @@ export const batchFrame: Frame = { before: '{"batch":[', after: "]}" }
 /** One group alone. */
 export const bareFrame: Frame = { before: "", after: "" }
 
-/** Puts an answer together from stored groups: what can be written by now, call by call, in order. */
+/** Puts an answer together from stored groups. Each call adds to `pieces` what can be written by now, in order. */
 export interface Stitcher {
-  begin(): Piece[]
-  add(payload: Payload): Piece[] | Promise<Piece[]>
-  end(): Piece[]
+  /** Whether a group's pieces are new memory, and not the group's own. */
+  readonly takesMemory: boolean
+  begin(pieces: Piece[]): void
+  add(pieces: Piece[], payload: Payload): void | Promise<void>
+  end(pieces: Piece[]): void
 }
 
 const comma = Buffer.from(",")
@@ -29,6 +31,7 @@ const comma = Buffer.from(",")
  * what stands around them in stored blocks. Nothing is compressed and nothing is inflated.
  */
 export class GzipStitcher implements Stitcher {
+  readonly takesMemory = false
   readonly #frame: Frame
   readonly #small = new Coalescer()
   #crc = 0
@@ -39,39 +42,40 @@ export class GzipStitcher implements Stitcher {
     this.#frame = frame
   }
 
-  begin(): Piece[] {
+  begin(pieces: Piece[]): void {
     const before = Buffer.from(this.#frame.before)
     this.#crc = crc32(before)
     this.#bytes = before.length
-    const pieces = this.#small.push(gzipHeader)
-    return before.length === 0 ? pieces : [...pieces, ...this.#small.push(storedBlock(before, false))]
+    this.#small.push(pieces, gzipHeader)
+    if (before.length > 0) this.#small.push(pieces, storedBlock(before, false))
   }
 
-  add({ segment, crc32: crc, jsonBytes, free }: Payload): Piece[] {
-    const pieces: Piece[] = []
+  add(pieces: Piece[], { segment, crc32: crc, jsonBytes, free }: Payload): void {
     if (!this.#isFirst) {
       this.#crc = crc32(comma, this.#crc)
       this.#bytes += comma.length
-      pieces.push(...this.#small.push(commaBlock))
+      this.#small.push(pieces, commaBlock)
     }
     this.#isFirst = false
     this.#crc = combineCrc32(this.#crc, crc, jsonBytes)
     this.#bytes += jsonBytes
-    pieces.push(...this.#small.push(segment, free))
-    return pieces
+    this.#small.push(pieces, segment, free)
   }
 
-  end(): Piece[] {
+  end(pieces: Piece[]): void {
     const after = Buffer.from(this.#frame.after)
     const trailer = Buffer.alloc(8)
     trailer.writeUInt32LE(crc32(after, this.#crc), 0)
     trailer.writeUInt32LE((this.#bytes + after.length) % 2 ** 32, 4)
-    return [...this.#small.push(storedBlock(after, true)), ...this.#small.push(trailer), ...this.#small.flush()]
+    this.#small.push(pieces, storedBlock(after, true))
+    this.#small.push(pieces, trailer)
+    this.#small.flush(pieces)
   }
 }
 
 /** The same answer for a client that takes no gzip. */
 export class IdentityStitcher implements Stitcher {
+  readonly takesMemory = true
   readonly #frame: Frame
   readonly #small = new Coalescer()
   #isFirst = true
@@ -80,20 +84,21 @@ export class IdentityStitcher implements Stitcher {
     this.#frame = frame
   }
 
-  begin(): Piece[] {
-    return this.#small.push(Buffer.from(this.#frame.before))
+  begin(pieces: Piece[]): void {
+    this.#small.push(pieces, Buffer.from(this.#frame.before))
   }
 
-  async add(payload: Payload): Promise<Piece[]> {
+  async add(pieces: Piece[], payload: Payload): Promise<void> {
     const json = await inflateSegment(payload)
     payload.free?.()
-    const before = this.#isFirst ? [] : this.#small.push(comma)
+    if (!this.#isFirst) this.#small.push(pieces, comma)
     this.#isFirst = false
-    return [...before, ...this.#small.push(json)]
+    this.#small.push(pieces, json)
   }
 
-  end(): Piece[] {
-    return [...this.#small.push(Buffer.from(this.#frame.after)), ...this.#small.flush()]
+  end(pieces: Piece[]): void {
+    this.#small.push(pieces, Buffer.from(this.#frame.after))
+    this.#small.flush(pieces)
   }
 }
 

@@ -14,6 +14,9 @@ export interface Totals {
   snapshotBytes: number
 }
 
+/** Events that may come without a word in the totals: writing a page less is a good part of a small commit. */
+const uncountedEvents = 64
+
 /** Retention works through at most this many groups a transaction, so that no commit waits long for it. */
 const dropsAtOnce = 256
 
@@ -27,6 +30,8 @@ export class RunDatabase {
   readonly #retainBytes: number
   readonly #statements: Statements
   #totals: Totals
+  /** The totals as the file has them: of events they may tell fewer than there are. */
+  #written: Totals
   #run: number
 
   constructor(file: string, database: DatabaseSync, retainBytes: number) {
@@ -35,6 +40,7 @@ export class RunDatabase {
     this.#retainBytes = retainBytes
     this.#statements = RunDatabase.prepare(database)
     this.#totals = this.#readTotals()
+    this.#written = { ...this.#totals }
     this.#run = this.#readRun()
   }
 
@@ -58,7 +64,9 @@ export class RunDatabase {
       if (zlibCrc32(text) !== crc32) throw this.#damaged(`event ${events.length} since the last snapshot`)
       events.push(text)
     }
-    if (events.length !== this.#totals.events) throw this.#damaged(`the list of ${this.#totals.events} events`)
+    if (events.length < this.#totals.events) throw this.#damaged(`the list of ${this.#totals.events} events`)
+    this.#totals.events = events.length
+    this.#totals.eventBytes = events.reduce((sum, { length }) => sum + length, 0)
     return { snapshot, events }
   }
 
@@ -121,19 +129,31 @@ export class RunDatabase {
   }
 
   #transact(work: () => void): void {
+    const before = { ...this.#totals }
     this.#statements.begin.run()
     try {
       work()
-      const { payloadBytes, releasedBytes, events, eventBytes, snapshotBytes } = this.#totals
-      this.#statements.writeTotals.run(payloadBytes, releasedBytes, events, eventBytes, snapshotBytes)
+      const isWritten = this.#writeTotals()
       this.#statements.commit.run()
+      if (isWritten) this.#written = { ...this.#totals }
     } catch (error) {
       // SQLite has rolled back by itself after some errors, such as a full disk.
       if (this.#database.isTransaction) this.#database.exec("ROLLBACK")
-      this.#totals = this.#readTotals()
+      this.#totals = before
       this.#run = this.#readRun()
       throw error
     }
+  }
+
+  /** Unless nothing has changed but the events, and those by a few. */
+  #writeTotals(): boolean {
+    const { payloadBytes, releasedBytes, events, eventBytes, snapshotBytes } = this.#totals
+    const written = this.#written
+    const isSame = payloadBytes === written.payloadBytes && releasedBytes === written.releasedBytes
+    const uncounted = events - written.events
+    if (isSame && snapshotBytes === written.snapshotBytes && uncounted >= 0 && uncounted < uncountedEvents) return false
+    this.#statements.writeTotals.run(payloadBytes, releasedBytes, events, eventBytes, snapshotBytes)
+    return true
   }
 
   #readTotals(): Totals {
