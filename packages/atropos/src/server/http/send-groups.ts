@@ -22,6 +22,8 @@ export interface GroupsAnswer {
 
 /** Groups that are read from the store ahead of the one being written. */
 const readAhead = 4
+/** Groups that go out before the reader is looked at again: small ones are copied, which takes memory and time. */
+const groupsAtOnce = 256
 
 /**
  * Sends stored groups as they are, at the pace at which the client takes them. Resolves to whether the answer was
@@ -69,7 +71,7 @@ async function writeAll(
     stitcher.begin(pieces)
     for (let index = 0; index < ids.length; index += 1) {
       const read = first[index] ?? reads.next()
-      if (read instanceof Promise || stitcher.takesMemory) {
+      if (read instanceof Promise || stitcher.takesMemory || index % groupsAtOnce === 0) {
         // Not before the reader has taken most of what is there; what the store holds anyway may wait at the connection.
         if (!writer.write(pieces) || !(await writer.room())) return false
         pieces = []
