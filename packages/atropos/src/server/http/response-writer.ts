@@ -42,6 +42,9 @@ export class ResponseWriter {
   /** Resolves to whether everything has been handed to the connection. */
   async end(): Promise<boolean> {
     if (this.#isOver()) return this.cut()
+    // A closing server takes a connection whose answer has ended for idle, whatever still waits there to be sent.
+    if (this.#response.writableNeedDrain && !(await this.#waitFor("drain"))) return false
+    if (this.#isOver()) return this.cut()
     const finished = this.#waitFor("finish")
     this.#response.end()
     return finished
