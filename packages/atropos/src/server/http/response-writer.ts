@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http"
 
 import type { Piece } from "../bytes/stitch/coalesce.ts"
 
-/** Bytes that wait for the connection before more are made: with less a quick reader waits for us at every group. */
+/** Bytes that wait for the connection at most: with less of them a quick reader waits for us at every group. */
 const windowBytes = 4 * 1024 * 1024
 
 /** Writes a long answer at the pace of its reader; one that takes nothing for too long is cut. */
@@ -19,31 +19,22 @@ export class ResponseWriter {
     response.on("error", () => {})
   }
 
-  /** Puts pieces behind those that wait already. False when nobody reads any more. */
-  write(pieces: readonly Piece[]): boolean {
+  /** Resolves, when there is room for more, to whether anybody still reads. */
+  write(pieces: readonly Piece[]): boolean | Promise<boolean> {
     if (this.#isOver()) return this.cut()
-    // Bytes of a connection that broke are left to the garbage collector: something may still look at them.
-    const sent = (error?: Error | null): void => {
-      if (error === undefined || error === null) for (const { free } of pieces) free?.()
+    let isTaken = true
+    for (const { bytes, free } of pieces) {
+      // Bytes of a connection that broke are left to the garbage collector: something may still look at them.
+      const sent = (error?: Error | null): void => {
+        if (error === undefined || error === null) free?.()
+      }
+      isTaken = this.#response.write(bytes, free === undefined ? undefined : sent)
     }
-    // They are sent in their order, so the last one tells of all.
-    const last = pieces.length - 1
-    for (let at = 0; at < last; at += 1) this.#response.write(pieces[at]?.bytes ?? "")
-    for (const { bytes } of pieces.slice(-1)) this.#response.write(bytes, sent)
-    return true
-  }
-
-  /** Resolves, when few bytes wait, to whether anybody still reads. */
-  room(): boolean | Promise<boolean> {
-    if (this.#isOver()) return this.cut()
-    return this.#response.writableLength < windowBytes || this.#waitFor("drain")
+    return isTaken || this.#response.writableLength < windowBytes || this.#waitFor("drain")
   }
 
   /** Resolves to whether everything has been handed to the connection. */
   async end(): Promise<boolean> {
-    if (this.#isOver()) return this.cut()
-    // A closing server takes a connection whose answer has ended for idle, whatever still waits there to be sent.
-    if (this.#response.writableNeedDrain && !(await this.#waitFor("drain"))) return false
     if (this.#isOver()) return this.cut()
     const finished = this.#waitFor("finish")
     this.#response.end()

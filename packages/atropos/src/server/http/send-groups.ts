@@ -3,7 +3,6 @@ import type { ServerResponse } from "node:http"
 import type { FastifyReply, FastifyRequest } from "fastify"
 
 import { type Frame, GzipStitcher, IdentityStitcher, stitchedLength, type Stitcher } from "../bytes/stitch/stitch.ts"
-import type { Piece } from "../bytes/stitch/coalesce.ts"
 import type { Payload, Store } from "../stores/store.ts"
 import { acceptsGzip, leastCompressedBytes, varyByEncoding } from "./answers.ts"
 import { ResponseWriter } from "./response-writer.ts"
@@ -22,8 +21,6 @@ export interface GroupsAnswer {
 
 /** Groups that are read from the store ahead of the one being written. */
 const readAhead = 4
-/** Groups that go out before the reader is looked at again: small ones are copied, which takes memory and time. */
-const groupsAtOnce = 256
 
 /**
  * Sends stored groups as they are, at the pace at which the client takes them. Resolves to whether the answer was
@@ -67,20 +64,13 @@ async function writeAll(
 ): Promise<boolean> {
   const writer = new ResponseWriter(response, stallMs, signal)
   try {
-    let pieces: Piece[] = []
-    stitcher.begin(pieces)
+    if (!(await writer.write(stitcher.begin()))) return false
     for (let index = 0; index < ids.length; index += 1) {
-      const read = first[index] ?? reads.next()
-      if (read instanceof Promise || stitcher.takesMemory || index % groupsAtOnce === 0) {
-        // Not before the reader has taken most of what is there; what the store holds anyway may wait at the connection.
-        if (!writer.write(pieces) || !(await writer.room())) return false
-        pieces = []
-      }
-      const added = stitcher.add(pieces, read instanceof Promise ? await read : read)
-      if (added !== undefined) await added
+      const payload = first[index] ?? (await reads.next())
+      if (!(await writer.write(await stitcher.add(payload)))) return false
     }
-    stitcher.end(pieces)
-    return writer.write(pieces) && (await writer.end())
+    if (!(await writer.write(stitcher.end()))) return false
+    return await writer.end()
   } catch (error) {
     writer.cut()
     throw error
@@ -91,7 +81,7 @@ async function writeAll(
 class ReadAhead {
   readonly #store: Store
   readonly #ids: readonly number[]
-  readonly #reads: (Payload | Promise<Payload>)[] = []
+  readonly #reads: Promise<Payload>[] = []
   #next = 0
 
   constructor(store: Store, ids: readonly number[]) {
@@ -99,21 +89,15 @@ class ReadAhead {
     this.#ids = ids
   }
 
-  next(): Payload | Promise<Payload> {
+  async next(): Promise<Payload> {
     while (this.#reads.length <= readAhead && this.#next < this.#ids.length) {
-      this.#reads.push(this.#read(this.#ids[this.#next++] ?? 0))
+      const payload = this.#store.read(this.#ids[this.#next++] ?? 0)
+      // Its turn comes later; a failure until then is told when it comes.
+      payload.catch(() => {})
+      this.#reads.push(payload)
     }
     const read = this.#reads.shift()
     if (read === undefined) throw new RangeError("every group has been read")
     return read
-  }
-
-  #read(id: number): Payload | Promise<Payload> {
-    const held = this.#store.readHeld?.(id) ?? null
-    if (held !== null) return held
-    const payload = this.#store.read(id)
-    // Its turn comes later; a failure until then is told when it comes.
-    payload.catch(() => {})
-    return payload
   }
 }

@@ -13,28 +13,26 @@ export interface Piece {
 
 /** Gathers small pieces, so that an answer of many tiny groups is not as many writes. */
 export class Coalescer {
-  #buffer = new Uint8Array(firstBufferSize)
-  #used = 0
+  private buffer = new Uint8Array(firstBufferSize)
+  private used = 0
 
-  /** Puts to `pieces` what can be sent now that `bytes` came after everything so far. */
-  push(pieces: Piece[], bytes: Uint8Array, free?: () => void): void {
-    if (bytes.length >= smallPiece) {
-      this.flush(pieces)
-      pieces.push({ bytes, free })
-      return
-    }
-    if (this.#used + bytes.length > this.#buffer.length) this.flush(pieces)
-    if (bytes.length > this.#buffer.length) this.#buffer = new Uint8Array(bufferSize)
-    this.#buffer.set(bytes, this.#used)
-    this.#used += bytes.length
+  /** What can be sent now that `bytes` came after everything so far. */
+  push(bytes: Uint8Array, free?: () => void): Piece[] {
+    if (bytes.length >= smallPiece) return [...this.flush(), { bytes, free }]
+    const full = this.used + bytes.length > this.buffer.length ? this.flush() : []
+    if (bytes.length > this.buffer.length) this.buffer = new Uint8Array(bufferSize)
+    this.buffer.set(bytes, this.used)
+    this.used += bytes.length
     free?.()
+    return full
   }
 
   /** What is left. It may wait in a socket's queue, so its bytes are not written again. */
-  flush(pieces: Piece[]): void {
-    if (this.#used === 0) return
-    pieces.push({ bytes: this.#buffer.subarray(0, this.#used) })
-    this.#buffer = this.#buffer.subarray(this.#used)
-    this.#used = 0
+  flush(): Piece[] {
+    if (this.used === 0) return []
+    const bytes = this.buffer.subarray(0, this.used)
+    this.buffer = this.buffer.subarray(this.used)
+    this.used = 0
+    return [{ bytes }]
   }
 }

@@ -16,11 +16,9 @@ import {
 } from "./stitch.ts"
 
 async function collectPieces(stitcher: Stitcher, payloads: readonly Payload[]): Promise<Piece[]> {
-  const pieces: Piece[] = []
-  stitcher.begin(pieces)
-  for (const payload of payloads) await stitcher.add(pieces, payload)
-  stitcher.end(pieces)
-  return pieces
+  const all = stitcher.begin()
+  for (const payload of payloads) all.push(...(await stitcher.add(payload)))
+  return [...all, ...stitcher.end()]
 }
 
 async function collect(stitcher: Stitcher, payloads: readonly Payload[]): Promise<Buffer> {

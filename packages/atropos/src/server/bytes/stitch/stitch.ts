@@ -15,13 +15,11 @@ export const batchFrame: Frame = { before: '{"batch":[', after: "]}" }
 /** One group alone. */
 export const bareFrame: Frame = { before: "", after: "" }
 
-/** Puts an answer together from stored groups. Each call adds to `pieces` what can be written by now, in order. */
+/** Puts an answer together from stored groups: what can be written by now, call by call, in order. */
 export interface Stitcher {
-  /** Whether a group's pieces are new memory, and not the group's own. */
-  readonly takesMemory: boolean
-  begin(pieces: Piece[]): void
-  add(pieces: Piece[], payload: Payload): void | Promise<void>
-  end(pieces: Piece[]): void
+  begin(): Piece[]
+  add(payload: Payload): Piece[] | Promise<Piece[]>
+  end(): Piece[]
 }
 
 const comma = Buffer.from(",")
@@ -31,7 +29,6 @@ const comma = Buffer.from(",")
  * what stands around them in stored blocks. Nothing is compressed and nothing is inflated.
  */
 export class GzipStitcher implements Stitcher {
-  readonly takesMemory = false
   readonly #frame: Frame
   readonly #small = new Coalescer()
   #crc = 0
@@ -42,40 +39,39 @@ export class GzipStitcher implements Stitcher {
     this.#frame = frame
   }
 
-  begin(pieces: Piece[]): void {
+  begin(): Piece[] {
     const before = Buffer.from(this.#frame.before)
     this.#crc = crc32(before)
     this.#bytes = before.length
-    this.#small.push(pieces, gzipHeader)
-    if (before.length > 0) this.#small.push(pieces, storedBlock(before, false))
+    const pieces = this.#small.push(gzipHeader)
+    return before.length === 0 ? pieces : [...pieces, ...this.#small.push(storedBlock(before, false))]
   }
 
-  add(pieces: Piece[], { segment, crc32: crc, jsonBytes, free }: Payload): void {
+  add({ segment, crc32: crc, jsonBytes, free }: Payload): Piece[] {
+    const pieces: Piece[] = []
     if (!this.#isFirst) {
       this.#crc = crc32(comma, this.#crc)
       this.#bytes += comma.length
-      this.#small.push(pieces, commaBlock)
+      pieces.push(...this.#small.push(commaBlock))
     }
     this.#isFirst = false
     this.#crc = combineCrc32(this.#crc, crc, jsonBytes)
     this.#bytes += jsonBytes
-    this.#small.push(pieces, segment, free)
+    pieces.push(...this.#small.push(segment, free))
+    return pieces
   }
 
-  end(pieces: Piece[]): void {
+  end(): Piece[] {
     const after = Buffer.from(this.#frame.after)
     const trailer = Buffer.alloc(8)
     trailer.writeUInt32LE(crc32(after, this.#crc), 0)
     trailer.writeUInt32LE((this.#bytes + after.length) % 2 ** 32, 4)
-    this.#small.push(pieces, storedBlock(after, true))
-    this.#small.push(pieces, trailer)
-    this.#small.flush(pieces)
+    return [...this.#small.push(storedBlock(after, true)), ...this.#small.push(trailer), ...this.#small.flush()]
   }
 }
 
 /** The same answer for a client that takes no gzip. */
 export class IdentityStitcher implements Stitcher {
-  readonly takesMemory = true
   readonly #frame: Frame
   readonly #small = new Coalescer()
   #isFirst = true
@@ -84,21 +80,20 @@ export class IdentityStitcher implements Stitcher {
     this.#frame = frame
   }
 
-  begin(pieces: Piece[]): void {
-    this.#small.push(pieces, Buffer.from(this.#frame.before))
+  begin(): Piece[] {
+    return this.#small.push(Buffer.from(this.#frame.before))
   }
 
-  async add(pieces: Piece[], payload: Payload): Promise<void> {
+  async add(payload: Payload): Promise<Piece[]> {
     const json = await inflateSegment(payload)
     payload.free?.()
-    if (!this.#isFirst) this.#small.push(pieces, comma)
+    const before = this.#isFirst ? [] : this.#small.push(comma)
     this.#isFirst = false
-    this.#small.push(pieces, json)
+    return [...before, ...this.#small.push(json)]
   }
 
-  end(pieces: Piece[]): void {
-    this.#small.push(pieces, Buffer.from(this.#frame.after))
-    this.#small.flush(pieces)
+  end(): Piece[] {
+    return [...this.#small.push(Buffer.from(this.#frame.after)), ...this.#small.flush()]
   }
 }
 
