@@ -55,11 +55,6 @@ class MemoryStore implements Store {
     return payload.share()
   }
 
-  readHeld(groupId: number): Payload | null {
-    this.#requireOpen()
-    return this.#payloads.get(groupId)?.share() ?? null
-  }
-
   compact(snapshot: string): Promise<void> {
     return this.#change(() => {
       this.#snapshot = snapshot

@@ -428,12 +428,10 @@ function commitOf(n: number, { bytes = segmentBytes }: { bytes?: number } = {}):
 }
 
 async function holds(store: Store, groupId: number, { bytes = segmentBytes }: { bytes?: number } = {}): Promise<void> {
-  for (const payload of [await store.read(groupId), store.readHeld?.(groupId) ?? null]) {
-    if (payload === null) continue
-    same(payload.segment.length, bytes, `the bytes of group ${groupId}`)
-    same(zlibCrc32(payload.segment), zlibCrc32(bytesOf(groupId, bytes)), `the CRC-32 of group ${groupId}`)
-    payload.free?.()
-  }
+  const { segment, free } = await store.read(groupId)
+  same(segment.length, bytes, `the bytes of group ${groupId}`)
+  same(zlibCrc32(segment), zlibCrc32(bytesOf(groupId, bytes)), `the CRC-32 of group ${groupId}`)
+  free?.()
 }
 
 function same(actual: unknown, expected: unknown, what: string): void {

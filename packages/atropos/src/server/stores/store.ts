@@ -48,8 +48,6 @@ export interface Store {
    * The answer is the store's: do not write into it, and free it when it has been looked at.
    */
   read(groupId: number): Promise<Payload>
-  /** The same at once, of a store that has the group in memory; else null. */
-  readHeld?(groupId: number): Payload | null
   /**
    * Replaces the events so far, those of all commits called before, by `snapshot`, so that recovery stays fast.
    * A commit that is under way may fail: then the compaction rejects with it.

@@ -113,10 +113,6 @@ class SqliteStore implements Store {
   }
 
   async commit(commit: Commit): Promise<void> {
-    if (commit.payloads.length === 0) {
-      await this.#request({ type: "commit", ...commit, payloads: [] })
-      return
-    }
     const transfers: ArrayBuffer[] = []
     const memory: PayloadMemory[] = []
     const payloads = commit.payloads.map((payload) => this.#handOver(payload, memory, transfers))
@@ -141,15 +137,11 @@ class SqliteStore implements Store {
         throw unknownGroup(groupId)
       })
     }
-    const held = this.readHeld(groupId)
-    if (held !== null) return held
+    const cached = this.#cache.get(groupId)
+    if (cached !== undefined) return cached.share()
     // The store may have closed while the commit was under way: the reader must not start again.
     this.#requireOpen()
     return this.#reader.read(groupId)
-  }
-
-  readHeld(groupId: number): Payload | null {
-    return this.#ended === null ? (this.#cache.get(groupId)?.share() ?? null) : null
   }
 
   close(): Promise<void> {
