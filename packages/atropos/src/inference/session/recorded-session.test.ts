@@ -107,3 +107,16 @@ describe("white space that only Python takes for it", () => {
     expect(outcomes[1]).toMatchObject({ outcome: "extend", fidelity: "whitespace" })
   })
 })
+
+test.for([-1, 1.5, Number.NaN, 2 ** 31])(
+  "a sample with %d, which is no token id, is an error, and recorded nowhere",
+  async (bad) => {
+    const { session } = openScriptedSession({ tokenizer }, () => [{ ids: [5, bad] }])
+    const call = session.chat([user("q")])
+    await expect(call).rejects.toMatchObject({
+      code: "inference-answer",
+      message: expect.stringContaining("position 1") as string,
+    })
+    expect(session.sequences()).toEqual([])
+  },
+)

@@ -11,6 +11,7 @@ test.for([
   ["as a field", { model: "m", input_ids: ids, stop: ["a\n"] }, { model: "m", input_ids: list, stop: ["a\n"] }],
   ["inside of one", { prompt: { prompt_token_ids: ids }, n: 1 }, { prompt: { prompt_token_ids: list }, n: 1 }],
   ["as a list's only prompt", { prompts: [ids], n: undefined }, { prompts: [list] }],
+  ["before nothing", { prompts: [ids, undefined] }, { prompts: [list, undefined] }],
   ["beside nothing", { prompt: ids }, { prompt: list }],
 ])("a growing prompt %s is written as its list", ([, given, same]) => {
   expect(textOf(given)).toBe(JSON.stringify(same))

@@ -13,7 +13,7 @@ export function requestBody(body: unknown): Uint8Array[] {
       flush()
       pieces.push(value.openJson)
       text = "]"
-    } else if (!holdsIds(value)) text += JSON.stringify(value)
+    } else if (!holdsIds(value)) text += JSON.stringify(value) ?? "null"
     else if (Array.isArray(value)) {
       for (const [index, item] of value.entries()) {
         text += index === 0 ? "[" : ","
